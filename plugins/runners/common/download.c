@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files for what a remote side sends and is too large for the memory. */
+/* Files for data from a remote side that is too large for memory. */
 #include <config.h>
 
 #include "runners/common/download.h"
@@ -29,7 +29,7 @@ download_make(struct download *ret_download, struct kettle_error *err)
 	return 0;
 }
 
-/* With these flags of open(2). */
+/* Opens the file with these flags of open(2). */
 static int
 open_and_remove(struct download *download, int flags, int *ret_fd, struct kettle_error *err)
 {

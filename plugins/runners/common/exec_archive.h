@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The archive of kettle-exec (`make portable-exec`), which remote machines get and know by its digest. */
+/* The archive of kettle-exec (`make portable-exec`), which runners copy to remote machines and know by its digest. */
 #ifndef KETTLE_RUNNERS_COMMON_EXEC_ARCHIVE_H
 #define KETTLE_RUNNERS_COMMON_EXEC_ARCHIVE_H
 
@@ -11,7 +11,7 @@
 #define EXEC_ARCHIVE_NAME "kettle-exec.tar.xz"
 #define EXEC_ARCHIVE_MAX (16u << 20) /* bytes */
 
-/* The option of each runner that brings it to machines. */
+/* The option of each runner that copies the archive to machines. */
 #define EXEC_ARCHIVE_OPTION \
 	{ \
 		.key = "exec_archive", .type = KETTLE_OPTION_PATH, \
@@ -22,8 +22,8 @@
 /* The path of the archive: the section's option `exec_archive`, else the installed one; it may not exist. New string. */
 char *exec_archive_path(const json_t *section);
 /*
- * Reads it: new bytes and their SHA-256. ENOENT: there is none, and the sentence says how it is made; EACCES, EIO, ETOOBIG;
- * EINVAL: it is no xz archive. [any, blocks]
+ * Reads the archive: new bytes and their SHA-256. ENOENT: it does not exist, and the sentence says how to make it;
+ * EACCES, EIO, ETOOBIG; EINVAL: it is no xz archive. [any, blocks]
  */
 int exec_archive_read(
 	const char *path, char **ret_data, size_t *ret_size, char ret_digest[65], struct kettle_error *err);

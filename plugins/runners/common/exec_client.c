@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The conversation with a `kettle-exec --serve`: run lines out, events in. */
 /*
- * Theory of operation. The owner starts a process, which is a kettle-exec or leads to one, and decides what becomes of the
- * jobs when it ends. A job whose run line was not written yet, since kettle-exec is not ready, keeps it. Requests for the
- * greeting or for a sign of life stay until they are answered or the owner fails them, whatever processes come and go.
+ * Theory of operation. The owner starts a process, which is a kettle-exec or leads to one, and decides what happens to
+ * the jobs when it ends. A job keeps its run line until kettle-exec is ready and the line is written. Requests for a
+ * greeting or a heartbeat stay until they are answered or the owner fails them, even if the process ends and another
+ * one starts.
  */
 #include <config.h>
 
@@ -65,7 +66,7 @@ exec_client_complete(struct exec_client *lines, struct exec_job *job, json_t *co
 void
 exec_client_lose(struct exec_client *lines, bool written, enum kettle_loss loss, const char *reason)
 {
-	/* The end of one may begin another, which is not lost. */
+	/* Takes the jobs out first: completing one may submit another, which is not lost. */
 	struct exec_job *lost = NULL, **link = &lines->jobs;
 	while (*link) {
 		struct exec_job *job = *link;
@@ -80,7 +81,7 @@ exec_client_lose(struct exec_client *lines, bool written, enum kettle_loss loss,
 	while (lost) {
 		struct exec_job *job = lost;
 		lost = job->next;
-		/* What was not written has not come to the machine. */
+		/* A job whose run line was not written has not reached the machine. */
 		enum kettle_loss of_job = loss == KETTLE_LOSS_UNREACHED && job->line ? KETTLE_LOSS_AWAY : loss;
 		lines->host->job_done(lines->host, job->ref,
 			json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(of_job), "error", reason));
@@ -99,7 +100,10 @@ exec_client_find(const struct exec_client *lines, const char *ref)
 
 /* ---- requests ---- */
 
-/* Answers the requests that the newest greeting satisfies: full ones wait for one with tools. An error answers all. */
+/*
+ * Answers the requests that the newest greeting satisfies: full requests wait for a greeting with tools. An error
+ * answers all.
+ */
 static void
 answer_requests(struct exec_client *lines, const struct kettle_error *err)
 {
@@ -118,7 +122,7 @@ answer_requests(struct exec_client *lines, const struct kettle_error *err)
 	}
 }
 
-/* All of them; those that a callback adds are of the next turn. */
+/* Answers all requests. Those that a callback adds wait for the next answer. */
 static void
 answer_heartbeats(struct exec_client *lines, const struct kettle_error *err)
 {
@@ -144,9 +148,9 @@ exec_client_fail_requests(struct exec_client *lines, const struct kettle_error *
 	answer_heartbeats(lines, err);
 }
 
-/* ---- what it says ---- */
+/* ---- lines from kettle-exec ---- */
 
-/* Whether one more line of it may be logged: one that says the same without end must not fill a disk. */
+/* Whether one more of its lines may be logged: a kettle-exec that repeats itself without end must not fill a disk. */
 static bool
 may_log(struct exec_client *lines)
 {
@@ -161,7 +165,7 @@ may_log(struct exec_client *lines)
 	return lines->logged <= EXEC_CLIENT_LOGGED_MAX;
 }
 
-/* count: how bad it is. */
+/* Counts invalid lines and ends the process after too many. count: more than 1 for a very long line. */
 static void
 take_invalid_lines(struct exec_client *lines, size_t count)
 {
@@ -204,8 +208,8 @@ take_error(struct exec_client *lines, const json_t *event)
 }
 
 /*
- * An event that is too large to be read. kettle-exec names event and job first; whatever else it is, it is no reason to end
- * other jobs. False: it is of no job that this kettle-exec has.
+ * Completes the job of an event that is too large to read. kettle-exec writes event and job first. The event is no
+ * reason to end other jobs. False: this kettle-exec has no such job.
  */
 static bool
 refuse_event(struct exec_client *lines, const char *line, const char *why)
@@ -228,7 +232,7 @@ refuse_event(struct exec_client *lines, const char *line, const char *why)
 	return true;
 }
 
-/* A line as JSON, or why it is none. */
+/* A line as JSON, or the error of reading it. */
 struct line_read {
 	json_t *event;
 	struct kettle_error error;
@@ -252,7 +256,7 @@ take_line(struct exec_client *lines, const char *line, size_t len, const struct 
 		return;
 	const char *name = json_text_or_null(event, "event");
 	struct exec_job *job = exec_client_find(lines, json_text_or_empty(event, "job"));
-	/* One that was not told of a job, or has ended it, has nothing to say of it. */
+	/* A kettle-exec that was not told of a job, or has ended it, cannot send events of it. */
 	if (!name || (json_object_get(event, "job") && (!job || job->line))) {
 		take_invalid_lines(lines, (name ? 0 : 1) + len / EXEC_CLIENT_INVALID_LINES_BYTES);
 		return;
@@ -325,7 +329,10 @@ exec_client_complain(struct exec_client *lines, const char *line, size_t len)
 	lines->last_stderr[kept] = '\0';
 }
 
-/* A line of megabytes may take minutes on a slow connection, and the answer to a heartbeat comes behind it. */
+/*
+ * A line of megabytes may take minutes on a slow connection, with the answer to a heartbeat behind it, so its bytes
+ * answer.
+ */
 static void
 on_bytes(void *arg, size_t count)
 {
@@ -401,7 +408,7 @@ exec_client_write(struct exec_client *lines, json_t *message_take, struct kettle
 	if (!text)
 		return kettle_fail(err, KETTLE_EINVAL, "The spool's path is not UTF-8, so it cannot be passed to kettle-exec.");
 	size_t size = strlen(text);
-	text[size] = '\n'; /* in place of the NUL: the size says where it ends */
+	text[size] = '\n'; /* replaces the NUL: the size marks the end */
 	lines->written += size;
 	return lines->host->process_write(lines->host, lines->process, text, size + 1, err);
 }
@@ -431,7 +438,7 @@ exec_client_begin(struct exec_client *lines)
 	}
 }
 
-/* ---- what the runner's table wants ---- */
+/* ---- operations of the runner's table ---- */
 
 int
 exec_client_submit(struct exec_client *lines, const struct kettle_job *description, const json_t *plan, bool send,
@@ -481,7 +488,7 @@ exec_client_describe(struct exec_client *lines, const json_t *unit,
 	lines->requests = request;
 	if (!lines->facts)
 		return 0;
-	/* A GPU may have failed since the last greeting, and other interpreters are warm, so a new one is requested. */
+	/* Requests a new greeting, since a GPU may have failed and other interpreters may be warm by now. */
 	if ((json_object_get(unit, "gpu") || !request->brief) &&
 		exec_client_write(lines, json_pack("{s:s}", "op", "hello"), err) == 0)
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The conversation with a `kettle-exec --serve`, beside this program or at the other end of a connection: run lines out,
- * events in, requests for its greeting and for signs of life. Everything on the loop thread.
+ * The conversation with a `kettle-exec --serve`, beside this program or at the other end of a connection: run lines
+ * out, events in, requests for its greeting and for heartbeats. Everything on the loop thread.
  */
 #ifndef KETTLE_RUNNERS_COMMON_EXEC_LINES_H
 #define KETTLE_RUNNERS_COMMON_EXEC_LINES_H
@@ -17,19 +17,18 @@
 
 #define EXEC_CLIENT_MAX BOUNDED_JSON_RESULT_BYTES /* bytes of a line from it */
 
-#define EXEC_CLIENT_LONG (64u << 10)       /* bytes of a line that answer a heartbeat when more of it comes */
-#define EXEC_CLIENT_REF_MAX 128            /* bytes of a job's reference in an event that is too large to be read */
-#define EXEC_CLIENT_INVALID_LINES_MAX 1000 /* lines that are no events, after which it is ended */
-#define EXEC_CLIENT_INVALID_LINES_BYTES \
-	(64u << 10)                         /* so much in one, or of a job that it does not have, is a further one */
-#define EXEC_CLIENT_LOGGED_MAX 100      /* lines of it that are logged in a minute */
-#define EXEC_CLIENT_LAST_STDERR_MAX 400 /* bytes kept of the last line of its standard error */
+#define EXEC_CLIENT_LONG (64u << 10)       /* bytes of a line that count as an answer to a heartbeat */
+#define EXEC_CLIENT_REF_MAX 128            /* bytes of a job's reference in an event that is too large to read */
+#define EXEC_CLIENT_INVALID_LINES_MAX 1000 /* lines that are no events, after which the client ends the process */
+#define EXEC_CLIENT_INVALID_LINES_BYTES (64u << 10) /* every so many bytes of an invalid line count as one more */
+#define EXEC_CLIENT_LOGGED_MAX 100                  /* lines of kettle-exec that are logged in a minute */
+#define EXEC_CLIENT_LAST_STDERR_MAX 400             /* bytes kept of the last line of its standard error */
 
 /* One job that has not been completed. */
 struct exec_job {
 	struct exec_job *next;
-	char *line; /* the run line, until it is written; NULL: it was */
-	void *own;  /* the owner's */
+	char *line; /* the run line; NULL: it was written */
+	void *own;  /* the owner's data */
 	char ref[];
 };
 
@@ -37,18 +36,23 @@ struct exec_client;
 struct describe_request;
 struct heartbeat_request;
 
-/* What the owner of a conversation does. */
+/* Callbacks of the conversation's owner. */
 struct exec_client_ops {
-	/* A greeting: whether this kettle-exec can be used; a first one makes it ready then. NULL: always. */
+	/*
+	 * A greeting has come. Returns whether this kettle-exec can be used; the first greeting then makes it ready. NULL:
+	 * always.
+	 */
 	bool (*greeted)(void *arg, const json_t *hello);
-	/* A piece of an artifact; NULL: they are written where the run line says. */
+	/* A piece of an artifact has come. NULL: kettle-exec writes artifacts where the run line says. */
 	void (*file)(void *arg, struct exec_job *job, const json_t *event);
-	/* The job has ended as the event says. The owner completes it now or later, with exec_client_complete or by itself after
-	 * exec_client_forget. NULL: it is completed. */
+	/*
+	 * The job has ended as the event says. The owner completes it, now or later: with exec_client_complete, or itself
+	 * after exec_client_forget. NULL: the client completes it.
+	 */
 	void (*done)(void *arg, struct exec_job *job, json_t *event);
-	/* The job is about to be freed, with what is in job->own. NULL: nothing is. */
+	/* The job is about to be freed: frees what is in job->own. NULL: there is nothing to free. */
 	void (*release)(void *arg, struct exec_job *job);
-	/* The process has ended, after its last line; lines->process is NULL by then. */
+	/* The process has ended, after its last line; lines->process is NULL. */
 	void (*ended)(void *arg, int status, int signal);
 };
 
@@ -59,72 +63,76 @@ struct exec_client {
 	void *arg;
 	const char *name;               /* for messages: "kettle-exec", "kettle-exec on lab2" */
 	struct kettle_process *process; /* NULL: none runs */
-	bool ready;                     /* run lines are written at once; else they wait for it */
-	bool heard;                     /* something has come since the owner last set this to false */
-	bool reading;                   /* a long line is being read; what is behind it is not seen before */
-	size_t written;                 /* bytes for it since the owner last set this to 0 */
+	bool ready;                     /* run lines are written at once; false: they wait */
+	bool heard;                     /* bytes have come since the owner last set this to false */
+	bool reading;                   /* a long line is being parsed; later lines wait for it */
+	size_t written;                 /* bytes written since the owner last set this to 0 */
 	size_t part;                    /* bytes that have come since the last line */
 	size_t invalid_lines;           /* of this process: see EXEC_CLIENT_INVALID_LINES_MAX */
-	uint64_t minute;                /* in which `logged` counts the lines of it that were to be logged */
+	uint64_t minute;                /* the minute in which `logged` counts */
 	unsigned logged;
 	char last_stderr[EXEC_CLIENT_LAST_STDERR_MAX]; /* the last line of its standard error; plain ASCII */
 	json_t *facts;                                 /* the newest greeting of the process */
 	struct exec_job *jobs;
 	struct describe_request *requests;
-	struct heartbeat_request *heartbeats; /* one message serves them all */
+	struct heartbeat_request *heartbeats; /* one message answers them all */
 };
 
 /*
  * Starts the process; argv[0] is the file. EINVAL, …: host->spawn's. Set `ready` before or after.
  */
 int exec_client_start(struct exec_client *lines, const char *const *argv, struct kettle_error *err);
-/* It is ready: writes what has waited. */
+/* Makes kettle-exec ready: writes the run lines that wait. */
 void exec_client_begin(struct exec_client *lines);
-/* Writes a message (stolen) to the process, which must run. EINVAL: it has text that is not UTF-8. */
+/* Writes a message (stolen) to the process, which must run. EINVAL: its text is not UTF-8. */
 int exec_client_write(struct exec_client *lines, json_t *message_take, struct kettle_error *err);
 
 /*
- * Accepts a job: its run line is written now or when kettle-exec is ready. send: its artifacts come as events; else they go to
- * the job's spool. *ret_job (may be NULL) is valid until the job is completed or forgotten.
+ * Accepts a job: its run line is written now or when kettle-exec is ready. send: its artifacts come as events; else
+ * kettle-exec writes them to the job's spool. *ret_job (may be NULL) is valid until the job is completed or forgotten.
  */
 int exec_client_submit(struct exec_client *lines, const struct kettle_job *description, const json_t *plan, bool send,
 	struct exec_job **ret_job, struct kettle_error *err);
-/* NULL: there is none of this reference. */
+/* The job of this reference; NULL: there is none. */
 struct exec_job *exec_client_find(const struct exec_client *lines, const char *ref);
-/* Cancels a job, at once if its line was not written; does nothing for an unknown one. */
+/* Cancels a job, at once if its run line was not written; does nothing for an unknown job. */
 void exec_client_cancel(struct exec_client *lines, const char *ref);
 /* Completes and frees a job. */
 void exec_client_complete(struct exec_client *lines, struct exec_job *job, json_t *completion_take);
-/* Frees a job that the owner completes by itself. */
+/* Frees a job that the owner completes itself. */
 void exec_client_forget(struct exec_client *lines, struct exec_job *job);
 /*
- * Completes the jobs that there are now, or (written) those of them whose run line was written, as lost with this reason.
- * KETTLE_LOSS_UNREACHED is KETTLE_LOSS_AWAY for those that were not written.
+ * Completes all jobs as lost with this reason; written: only those whose run line was written. KETTLE_LOSS_UNREACHED
+ * becomes KETTLE_LOSS_AWAY for jobs whose line was not written.
  */
 void exec_client_lose(struct exec_client *lines, bool written, enum kettle_loss loss, const char *reason);
 
 /* The runner's capacity: `slots` and `prefetch` of the unit, by default 1. */
 int exec_client_capacity(
 	void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err);
-/* The runner's describe, for a process that runs or will: answered by the newest greeting, or by exec_client_end. */
+/*
+ * The runner's `describe`, for a process that runs or will run. The newest greeting or exec_client_fail_requests
+ * answers it.
+ */
 int exec_client_describe(struct exec_client *lines, const json_t *unit,
 	void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err);
-/* The runner's heartbeat, in the same way. */
+/* The runner's `heartbeat`, answered in the same way. */
 int exec_client_heartbeat(struct exec_client *lines, void (*done)(void *arg, const struct kettle_error *err), void *arg,
 	struct kettle_error *err);
 /* Whether a request waits for an answer. */
 bool exec_client_is_waited_for(const struct exec_client *lines);
 
-/* Forgets what the process that has ended said of itself. */
+/* Forgets the greeting and the last line of standard error of a process that has ended. */
 void exec_client_reset(struct exec_client *lines);
 /* Answers all requests with an error. */
 void exec_client_fail_requests(struct exec_client *lines, const struct kettle_error *err);
 /*
- * How a process ended, as a sentence (EUNAVAIL), with the last line of its standard error. what: its name in messages.
+ * Describes how a process ended in a sentence (EUNAVAIL) with the last line of its standard error. what: its name in
+ * messages.
  */
 void exec_client_explain(
 	const char *what, int status, int signal, const char *last_stderr, struct kettle_error *ret_why);
-/* Logs a line of its standard error and keeps it as last_stderr. */
+/* Logs a line of the process's standard error and keeps it as last_stderr. */
 void exec_client_complain(struct exec_client *lines, const char *line, size_t len);
 
 #endif

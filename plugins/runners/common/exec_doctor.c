@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs `kettle-exec --doctor --json`, beside this program or at the other end of a connection. */
 /*
- * Theory of operation. Each request has a child of its own, whose whole output is the report. It is bounded in size and in
- * time; a child that takes too long is killed, and so are all when the runner stops. A request is answered when its child
- * has ended, however it ended. A long report is read on a thread of the pool.
+ * Theory of operation. Each request has a child of its own, whose whole output is the report, limited in size and
+ * time. A child that takes too long is killed; when the runner stops, all are. A request is answered when its child
+ * has ended, in whatever way. A long report is parsed on a thread of the pool.
  */
 #include <config.h>
 
@@ -47,7 +47,7 @@ on_doctor_stderr(void *arg, const char *line, size_t len)
 	exec_client_complain(doctor->doctors->lines, line, len);
 }
 
-/* On the loop or on a thread: it touches only the doctor's own text. */
+/* Runs on the loop or on a thread: touches only the doctor's own text. */
 static void
 read_doctor(void *arg)
 {

@@ -14,22 +14,22 @@
 
 struct exec_doctor;
 
-/* Those that run. Zero-initialise; set the members before the list. */
+/* The doctors that run. Zero-initialise; set the members before the list. */
 struct exec_doctors {
 	struct exec_client *lines; /* for its host, name and complaints */
-	void (*idle)(void *arg);   /* the last one has ended; NULL is allowed */
+	void (*idle)(void *arg);   /* called when the last one has ended; NULL is allowed */
 	void *arg;
 	struct exec_doctor *list;
 	bool stopping;
 };
 
 /*
- * Starts `argv`, which is a `kettle-exec --doctor --json` or leads to one. `done` is called once, with its report or with an
- * error: that it ended without one, or takes longer than EXEC_DOCTOR_LIMIT_MS.
+ * Starts `argv`, which is a `kettle-exec --doctor --json` or leads to one. Calls `done` once, with its report or with
+ * an error: it ended without a report, or took longer than EXEC_DOCTOR_LIMIT_MS.
  */
 int exec_doctor_start(struct exec_doctors *doctors, const char *const *argv,
 	void (*done)(void *arg, const struct kettle_error *err, json_t *report), void *arg, struct kettle_error *err);
-/* Ends those that run, which then answer that the runner stops. */
+/* Ends the doctors that run, which then answer that the runner stops. */
 void exec_doctors_stop(struct exec_doctors *doctors);
 
 #endif

@@ -21,14 +21,14 @@
 #include "base/xalloc.h"
 #include "sealed/sealed.h"
 
-#define MAX_FILE (64u << 20) /* bytes of one that is compared */
+#define MAX_FILE (64u << 20) /* bytes of an existing file that is compared */
 #define MAX_KEY_FILE 4096
 
 static void
 work(void *arg)
 {
 	struct init *init = arg;
-	/* What is not there yet is no error. */
+	/* Reading a file that does not exist yet may have set init->err. */
 	if (init->write(init, &init->err) == 0)
 		init->err = (struct kettle_error){0};
 }
@@ -92,7 +92,7 @@ init_file_write(
 	AUTO_FREE char *path = path_join(json_text_or_empty(init->args, "folder"), name), *folder = path_above(path, 1);
 	AUTO_FREE char *old = NULL;
 	size_t old_size = 0;
-	struct kettle_error why = {0}; /* that there is no file is no error */
+	struct kettle_error why = {0}; /* no file is no error */
 	int rc = file_read(path, MAX_FILE, &old, &old_size, &why);
 	bool same = rc == 0 && old_size == size && memcmp(old, data, size) == 0;
 	if (rc == 0 && !same && !member_true(init->args, "force"))
@@ -114,7 +114,7 @@ init_file_write(
 	return 0;
 }
 
-/* A file that was not there. */
+/* Creates the key's file, which must not exist. */
 static int
 write_new(const char *path, const char *text, struct kettle_error *err)
 {
@@ -130,7 +130,7 @@ init_key_write(struct init *init, const char *path, struct kettle_error *err)
 	unsigned char key[SEALED_KEY_SIZE];
 	AUTO_FREE char *there = NULL;
 	size_t size = 0;
-	struct kettle_error why = {0}; /* that there is none is no error */
+	struct kettle_error why = {0}; /* no file is no error */
 	int rc = file_read(path, MAX_KEY_FILE, &there, &size, &why);
 	const char *state = rc == 0 ? "unchanged" : "created";
 	if (rc == 0) {

@@ -13,41 +13,42 @@
 
 /* One call of `init` of kettle/runner.h. */
 struct init {
-	json_t *section; /* of the runner */
+	json_t *section; /* the runner's */
 	json_t *args;
-	json_t *files, *next; /* its result */
+	json_t *files, *next; /* the result */
 	struct kettle_error err;
 	int (*write)(struct init *init, struct kettle_error *err);
 	remote_done done;
 	void *arg;
 };
 
-/* Runs write on a thread of the pool, where it may block, and then answers, after this has returned. */
+/*
+ * Runs `write` on a thread of the pool, where it may block, and then answers. The answer comes after this has
+ * returned.
+ */
 int init_run(const struct kettle_host *host, const json_t *section, const json_t *args,
 	int (*write)(struct init *init, struct kettle_error *err), remote_done done, void *arg, struct kettle_error *err);
 
 /* ---- for write; all block ---- */
 
 /*
- * Writes FOLDER/NAME of the args (name may have folders in it, which are made) and adds it to the files as created, replaced or
- * unchanged. ECONFLICT: there is another one, and args do not say `force`; EACCES, EIO.
+ * Writes FOLDER/NAME of the args, with the folders in NAME, and adds it to the files as created, replaced or
+ * unchanged. ECONFLICT: a different file exists, and args do not say `force`; EACCES, EIO.
  */
 int init_file_write(
 	struct init *init, const char *name, const void *data, size_t size, mode_t mode, struct kettle_error *err);
 /*
- * Makes a key that seals, in a file that only its owner can read, and adds it to the files likewise; one that is there is only
- * checked. EINVAL: it is no key; EIO, and those of reading it.
+ * Makes a key for sealing, in a file that only its owner can read, and adds it to the files likewise. Only checks a
+ * key that exists. EINVAL: it is no key; EIO, and the errors of reading it.
  */
 int init_key_write(struct init *init, const char *path, struct kettle_error *err);
-/* A file that was made otherwise. */
+/* Adds a file that the caller has made. */
 void init_file_add(json_t *files, const char *path, const char *state);
-/* What the operator does next. */
+/* Adds a step for the operator. */
 void init_say(struct init *init, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The text of an option of args; NULL: not given. Borrowed. */
 const char *init_option(const json_t *args, const char *name);
-/*
- * EINVAL: args have an option that is not in the NULL-terminated list; the sentence names those that are.
- */
+/* EINVAL: args have an option that is not in the NULL-terminated list; the sentence lists the known ones. */
 int init_options_check(const json_t *args, const char *const *names, struct kettle_error *err);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs on a remote side that outlives the engine. */
 /*
- * Theory of operation. A job is PACKING until a thread of the pool has sealed its plan and the database has its handle; only
- * then ops->send is called, so that a crash at any moment leaves a job that is either not sent or found again by its name.
- * What happens between the handle and the result is in remote_steps.c; remote_result.c opens the result. A job that has ended is
- * taken out of the table at once and freed when no answer refers to it any more, unless the runner has to look after what is
- * left of it there.
+ * Theory of operation. A job is PACKING until a thread of the pool has sealed its plan and the database has its
+ * handle. Only then ops->send is called, so after a crash at any moment the job is either not sent or can be found by
+ * its name. remote_steps.c handles everything between the handle and the result; remote_result.c opens the result. A
+ * job that has ended leaves the table at once. It is freed when no answer refers to it any more, unless the runner
+ * must still remove what is left of it on the remote side.
  */
 #include <config.h>
 
@@ -61,7 +61,7 @@ remote_job_add(
 	struct remote *remote, const struct kettle_job *description, const char *plan_hash, enum remote_phase phase)
 {
 	struct remote_job *job = xcalloc(1, sizeof(*job)), *before = remote_find_name(remote, description->name);
-	if (before) { /* a job that was ORPHANED, and is recovered again */
+	if (before) { /* an ORPHANED job that is recovered again */
 		before->detached = true;
 		remote_job_end(before, NULL);
 	}
@@ -80,7 +80,7 @@ remote_job_add(
 	remote->jobs = job;
 	if (!tsearch(job, &remote->by_name, compare_names))
 		abort();      /* out of memory */
-	if (!job->ref[0]) /* a doctor */
+	if (!job->ref[0]) /* a doctor has no reference */
 		return job;
 	remote->count++;
 	if (!tsearch(job, &remote->by_ref, compare_refs))
@@ -111,7 +111,10 @@ tell_stopped(void *arg)
 	stopped(remote->stopped_arg);
 }
 
-/* Told from the loop: the last job may have ended in a callback of the runner's, which goes on with what a stop frees. */
+/*
+ * Calls back from the loop: the last job may have ended in a callback of the runner, which still uses memory that a
+ * stop frees.
+ */
 static void
 finish_stop(struct remote *remote)
 {
@@ -130,7 +133,7 @@ remote_job_hold(struct remote_job *job)
 	job->busy++;
 }
 
-/* An answer has come, and the job may be gone afterwards. */
+/* Ends a hold; the job may be freed. */
 void
 remote_job_release(struct remote_job *job)
 {
@@ -146,7 +149,7 @@ remote_job_release(struct remote_job *job)
 	finish_stop(remote);
 }
 
-/* The job leaves the table. */
+/* Removes the job from the tables. */
 static void
 leave(struct remote_job *job)
 {
@@ -224,7 +227,7 @@ end_cancelled(struct remote_job *job)
 	remote_job_end(job, job->phase == REMOTE_ORPHANED ? NULL : json_pack("{s:s}", "status", "cancelled"));
 }
 
-/* Completes it, and has what is left of it there cancelled still. */
+/* Completes the job, and still cancels what is left of it on the remote side. */
 static void
 orphan(struct remote_job *job)
 {
@@ -239,7 +242,7 @@ static json_t *
 lost(enum kettle_loss loss, const char *why)
 {
 	AUTO_BUF struct buf clean = {0};
-	(void)utf8_sanitize(why, strlen(why), &clean); /* it may repeat what the remote side said */
+	(void)utf8_sanitize(why, strlen(why), &clean); /* may quote the remote side */
 	return json_pack(
 		"{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(loss), "error", clean.data ? clean.data : "");
 }
@@ -286,7 +289,7 @@ cancel(struct remote_job *job)
 	remote_job_hold(job);
 	if (host->timer_start(host, REMOTE_CANCEL_MS, 0, on_cancel_late, job, &job->limit, &err) < 0)
 		end_cancelled(job);
-	/* While it is packed or opened, the end of that completes it. */
+	/* A job that is being packed or opened is completed when that ends. */
 	if (job->phase != REMOTE_PACKING && job->phase != REMOTE_OPENING && job->phase != REMOTE_CLOSED)
 		remote_step_now(job);
 	remote_job_release(job);
@@ -319,7 +322,7 @@ remote_start(void *self, struct kettle_error *err)
 	return 0;
 }
 
-/* That for the last one may end the remote itself. */
+/* The hold also protects the remote: the callback for the last job may end it. */
 void
 remote_each(struct remote *remote, void (*fn)(struct remote_job *job, void *arg), void *arg)
 {
@@ -346,7 +349,7 @@ cancel_job(struct remote_job *job, void *arg)
 	cancel(job);
 }
 
-/* Ends all that is left: what the remote side does with it has no reader any more. */
+/* Ends all jobs that are left: there is nothing left to report the remote side's answers to. */
 static void
 on_stop_late(void *arg)
 {
@@ -444,7 +447,7 @@ on_packed(void *arg)
 	if (job->phase == REMOTE_PACKING && job->cancelled) {
 		end_cancelled(job);
 	} else if (job->phase == REMOTE_PACKING && packing->err.code < 0) {
-		/* What OpenSSL refuses here it refuses for every plan. */
+		/* What OpenSSL refuses here, it refuses for every plan. */
 		remote_lost(job, packing->err.code == KETTLE_EINTERNAL ? KETTLE_LOSS_MISCONFIGURED : KETTLE_LOSS_PERMANENT,
 			"Its plan cannot be sealed: %s", packing->err.message);
 	} else if (job->phase == REMOTE_PACKING) {
@@ -460,7 +463,7 @@ on_packed(void *arg)
 	remote_job_release(job);
 }
 
-/* The hash that recover would get. */
+/* The hash that `recover` gets. */
 static void
 hash_plan(const json_t *plan, char ret_hash[65])
 {
@@ -581,7 +584,7 @@ remote_capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *r
 	return 0;
 }
 
-/* ---- what the remote side says ---- */
+/* ---- answers of the remote side ---- */
 
 void
 remote_accepted(struct remote_job *job)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What operators want to know of a remote side: `kettle device doctor`, `kettle runner status`. */
+/* Answers to operators about a remote side: `kettle device doctor`, `kettle runner status`. */
 #include <config.h>
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ remote_doctor(void *self, const json_t *unit, remote_done done, void *arg, struc
 	job->report = done;
 	job->report_arg = arg;
 	(void)remote->ops->begin(job);
-	remote_wait(job, 0); /* nothing is answered before this returns */
+	remote_wait(job, 0); /* callers expect no answer before this returns */
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Results of jobs on a remote side are opened. */
+/* Opens results of jobs on a remote side. */
 /*
- * Theory of operation. A thread of the pool opens the result piece by piece (decrypts, decompresses, checks, writes artifacts), so
- * that no size of it takes memory, and the loop completes the job.
+ * Theory of operation. A thread of the pool opens the result piece by piece (decrypts, decompresses, checks, writes
+ * artifacts), so that a result of any size takes little memory. Then the loop completes the job.
  */
 #include <config.h>
 
@@ -19,13 +19,13 @@
 #include "base/xalloc.h"
 #include "sealed/result_package.h"
 
-/* The opening of one result, on a thread of the pool. */
+/* One result that is being opened, on a thread of the pool. */
 struct opening {
 	struct remote_job *job;
 	int fd;      /* of the envelope */
-	char *path;  /* where it is, if the runner may say so again; NULL: it is in fd alone */
-	bool unread; /* it could not be read, which may pass */
-	bool large;  /* it is what was sealed, and more than is read */
+	char *path;  /* path to read again; NULL: only fd */
+	bool unread; /* it could not be read, perhaps only now */
+	bool large;  /* it is properly sealed, but larger than the limit */
 	struct result_reader *reader;
 	size_t report_size;
 	json_t *completion;
@@ -108,7 +108,7 @@ on_opened(void *arg)
 	struct remote_job *job = opening->job;
 	failpoint("remote.opened");
 	if (job->phase != REMOTE_OPENING) {
-		; /* it was completed meanwhile */
+		; /* completed meanwhile */
 	} else if (job->cancelled) {
 		remote_cancelled(job);
 	} else if (opening->path && opening->unread && ++job->unread < REMOTE_READS) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Requests about jobs on a remote side, and what follows from its answers. */
+/* Requests about jobs on a remote side, and the consequences of the answers. */
 /*
- * Theory of operation. A job that is not being packed or opened either awaits an answer (`awaiting`) or is due at some time. One
- * timer runs to the earliest of these; it sends the request of each job that is due, by the phase that the job is in: send,
- * find, ask or fetch, and cancel for one that is cancelled. What the answer means takes the job to its next phase or makes it
- * due again, later with each failure, until it is lost. A job whose cancel took too long is completed and goes on here as ORPHANED.
+ * Theory of operation. A job that is not being packed or opened either awaits an answer (`awaiting`) or is due at some
+ * time. One timer runs to the earliest of these times. It sends the request of each job that is due, by its phase:
+ * send, find, ask or fetch; or cancel if the job is cancelled. The answer takes the job to its next phase or makes it
+ * due again, later with each failure, until it is lost. A job whose cancel took too long is completed and continues
+ * here as ORPHANED.
  */
 #include <config.h>
 
@@ -16,14 +17,14 @@
 #include "base/hash.h"
 #include "base/xalloc.h"
 
-#define YOUNG_MS 30000 /* a job is looked at every POLL_YOUNG_MS in the first of its waiting and of its running, */
+#define YOUNG_MS 30000 /* first period of waiting or running, with a look every POLL_YOUNG_MS */
 #define POLL_YOUNG_MS 500
-#define OLD_MS 600000 /* then every POLL_MS until this, */
+#define OLD_MS 600000 /* until this age a look every POLL_MS, */
 #define POLL_MS 1000
-#define POLL_PARTS 600     /* then in a 600th of that time, */
-#define POLL_MOST_MS 10000 /* at most */
-#define HALT_MS 200        /* between two tries to end what is under way for a cancelled job */
-#define TOGETHER_MS 50     /* jobs that are due so soon are looked at, too */
+#define POLL_PARTS 600     /* later every 600th of the age, */
+#define POLL_MOST_MS 10000 /* but at least this often */
+#define HALT_MS 200        /* between two tries to end the request of a cancelled job */
+#define TOGETHER_MS 50     /* jobs that are due this soon are handled together */
 #define MAX_URL 512        /* bytes */
 
 static uint64_t
@@ -34,7 +35,7 @@ now_ms(const struct remote *remote)
 
 static void on_due(void *arg);
 
-/* The timer runs to this time at the latest. */
+/* Makes the timer run out at this time at the latest. */
 static void
 look_at(struct remote *remote, uint64_t at)
 {
@@ -63,7 +64,7 @@ end_fetch(struct remote_job *job)
 		return;
 	job->fetching = false;
 	job->remote->fetches--;
-	look_at(job->remote, now_ms(job->remote)); /* another one may begin */
+	look_at(job->remote, now_ms(job->remote)); /* another fetch may begin */
 }
 
 void
@@ -93,12 +94,12 @@ step(struct remote_job *job)
 	}
 }
 
-/* Begins to cancel it: what is under way for it ends first. */
+/* Cancels the job after ending its request under way. */
 static void
 step_cancel(struct remote_job *job)
 {
 	if (job->awaiting && !job->remote->ops->halt(job)) {
-		set_due(job, now_ms(job->remote) + HALT_MS); /* unless its answer comes before */
+		set_due(job, now_ms(job->remote) + HALT_MS); /* or earlier, with the answer */
 		return;
 	}
 	end_fetch(job);
@@ -122,7 +123,7 @@ has_steps(const struct remote_job *job)
 		   job->due < UINT64_MAX;
 }
 
-/* Whether it has to wait until another result is there. */
+/* Whether the job must wait until another fetch has ended. */
 static bool
 has_to_wait(const struct remote_job *job)
 {
@@ -168,10 +169,10 @@ remote_step_recover(struct remote_job *job)
 		return;
 	job->phase = known ? REMOTE_SUBMITTED : REMOTE_FINDING;
 	job->since = now_ms(job->remote);
-	set_due(job, job->since); /* with all others that are recovered now */
+	set_due(job, job->since); /* all recovered jobs together */
 }
 
-/* ---- what the remote side says ---- */
+/* ---- answers of the remote side ---- */
 
 static uint64_t
 interval_ms(const struct remote_job *job, uint64_t now)
@@ -219,7 +220,10 @@ give_up(struct remote_job *job, uint64_t patience, const char *why)
 	}
 }
 
-/* An answer that was none. A refused credential is for the operator to mend, as long as that takes: the job may be there. */
+/*
+ * Handles a failed request. Refused credentials count from now, however long the operator takes: the job may exist
+ * there.
+ */
 static void
 take_failure(struct remote_job *job, enum remote_status status, const char *why)
 {
@@ -232,7 +236,7 @@ take_failure(struct remote_job *job, enum remote_status status, const char *why)
 	if (!job->failing || status == REMOTE_DENIED)
 		job->failing = now;
 	if (job->report && job->phase == REMOTE_SENDING)
-		remote_report(job, NULL, why); /* a caller waits for it */
+		remote_report(job, NULL, why); /* its caller waits */
 	else if (remote->pace.invalid_answers && job->invalid_answers >= remote->pace.invalid_answers)
 		remote_lost(
 			job, KETTLE_LOSS_NODE_FAULT, "The runner could not use what %s answers: %s", remote->side, why ? why : "");
@@ -263,7 +267,7 @@ take_absence(struct remote_job *job, const char *why)
 	}
 }
 
-/* Its time is over, and the remote side has not ended it. unheard: why that is not known; or NULL. */
+/* Loses a job that has run for longer than its time. unheard: why the remote side's state is unknown, or NULL. */
 static void
 lose_overdue(struct remote_job *job, const char *unheard)
 {
@@ -275,7 +279,7 @@ lose_overdue(struct remote_job *job, const char *unheard)
 			job->remote->side);
 }
 
-/* It has not ended. */
+/* Handles the answer that the job has not ended. */
 static void
 take_unended(struct remote_job *job, bool runs, const char *unheard)
 {
@@ -335,7 +339,10 @@ take_status(struct remote_job *job, enum remote_status status, const char *why)
 	}
 }
 
-/* An answer about a cancelled job: cancel is repeated until the job is over, or the side has been silent for too long. */
+/*
+ * Handles an answer about a cancelled job: cancel is repeated until the job is over or the remote side is silent for
+ * too long.
+ */
 static void
 take_status_of_cancelled(struct remote_job *job, enum remote_status status)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What answers of GitHub's API hold, checked. */
+/* The contents of answers of GitHub's API, checked. */
 #include <config.h>
 
 #include "runners/github/answers.h"
@@ -13,7 +13,7 @@
 
 #define HEX_DIGITS "0123456789abcdef"
 
-/* A number that identifies something, so not 0; 0: the member is none. */
+/* Returns a number that identifies something; 0: the member is no such number. */
 static int64_t
 member_id(const json_t *object, const char *key)
 {
@@ -73,7 +73,7 @@ answer_runs(const json_t *body, const json_t **ret_runs, struct kettle_error *er
 	return 0;
 }
 
-/* "sha256:HEX"; "" where GitHub does not say. */
+/* Reads "sha256:HEX"; "" if GitHub gives no digest. */
 static bool
 read_digest(const json_t *artifact, char ret_sha256[65])
 {

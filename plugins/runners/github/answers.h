@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What answers of GitHub's API hold, checked: everything that is used of them is read here. All [any]. */
+/* The contents of answers of GitHub's API, checked: all members that the runner uses are read here. All [any]. */
 #ifndef KETTLE_GITHUB_ANSWERS_H
 #define KETTLE_GITHUB_ANSWERS_H
 
@@ -16,19 +16,19 @@ struct run_facts {
 	int64_t id;
 	unsigned attempt;
 	const char *status;     /* "queued", "in_progress", "completed", … */
-	const char *conclusion; /* of a completed one: "success", "failure", …; "" before */
-	const char *title;      /* its name, as `run-name` of the workflow made it */
+	const char *conclusion; /* "success", "failure", …; "": it has not completed */
+	const char *title;      /* its name, from `run-name` of the workflow */
 	const char *url;        /* a page for people; "" */
 	const char *created;    /* a time */
 	int64_t created_ms;     /* since 1970; 0: not readable */
-	bool dispatched;        /* as only those can be who may write to the repository, unlike one of a pull request */
+	bool dispatched;        /* started by a dispatch, which needs write access to the repository */
 };
 
 /* An artifact. */
 struct artifact_facts {
 	int64_t id;
 	uint64_t size;   /* bytes of its zip */
-	char sha256[65]; /* of its zip, in lower case; "": GitHub does not say */
+	char sha256[65]; /* "": GitHub gives no digest */
 	bool expired;
 };
 
@@ -36,7 +36,7 @@ struct artifact_facts {
 int answer_dispatched(const json_t *body, int64_t *ret_id, struct kettle_error *err);
 /* EIO: it is not a run. */
 int answer_run(const json_t *body, struct run_facts *ret_facts, struct kettle_error *err);
-/* The runs of a page, of which at most ANSWER_LIST_MAX are read. Borrowed. EIO: it is no page. */
+/* The runs of a page, at most ANSWER_LIST_MAX. Borrowed. EIO: it is no page. */
 int answer_runs(const json_t *body, const json_t **ret_runs, struct kettle_error *err);
 /*
  * The newest artifact with this name. ENOENT: there is none (yet); EIO: it is no list of artifacts.

@@ -2,9 +2,9 @@
 /*
  * Calls of GitHub's API.
  *
- * Theory of operation. Calls wait in one queue, urgent ones first; api_pump sends each that a token may send, and sets a timer
- * for the earliest of the others. Small answers are parsed on the loop, larger ones on a thread of the pool, which has a copy
- * of the bytes: a call that is cancelled meanwhile is freed when the thread is done.
+ * Theory of operation. Calls wait in one queue, urgent ones first. api_pump sends each call for which a token is free,
+ * and sets a timer for the earliest of the others. Small answers are parsed on the loop, larger ones on a thread of
+ * the pool, which has a copy of the bytes. A call that is cancelled meanwhile is freed when the thread is done.
  */
 #include <config.h>
 
@@ -32,12 +32,12 @@ struct api_call {
 	bool change, may_be_done;
 	char *method, *url, *body, *etag;
 	size_t max_body, token;
-	uint64_t tried, id; /* bits of tokens; of host->http */
+	uint64_t tried, id; /* tried: bits of tokens; id: of host->http */
 	uint64_t sent_ms;
 	api_fn done;
 	void *arg;
 	const struct kettle_host *host;
-	/* What came back. */
+	/* The answer. */
 	struct kettle_error err;
 	int status;
 	char *text, *ret_etag, *location, *message;
@@ -95,7 +95,7 @@ free_call(struct api_call *call)
 	free(call);
 }
 
-/* Answers a call, which is gone then. */
+/* Answers and frees a call. */
 static void
 finish_call(struct api_call *call)
 {
@@ -112,7 +112,7 @@ finish_call(struct api_call *call)
 
 static void api_pump(void *arg);
 
-/* Looks at the queue at that time, or earlier. */
+/* Runs the queue at that time, or earlier. */
 static void
 pump_at(struct api *api, uint64_t at)
 {
@@ -124,9 +124,9 @@ pump_at(struct api *api, uint64_t at)
 	(void)api->host->timer_start(api->host, at > now ? at - now : 0, 0, api_pump, api, &api->timer, NULL);
 }
 
-/* ---- what comes back ---- */
+/* ---- answers ---- */
 
-/* On the loop or on a thread: it touches only the call's own text. */
+/* Runs on the loop or on a thread: touches only the call's own text. */
 static void
 parse_text(void *arg)
 {
@@ -149,7 +149,7 @@ on_parsed(void *arg)
 	finish_call(call);
 }
 
-/* The body of an answer that has one. */
+/* Takes the body of an answer that has one. */
 static void
 take_body(struct api_call *call, const struct kettle_http_answer *answer)
 {
@@ -163,7 +163,7 @@ take_body(struct api_call *call, const struct kettle_http_answer *answer)
 	on_parsed(call);
 }
 
-/* What an error answer says. New. */
+/* Returns the message of an error answer. New. */
 static char *
 error_message(const struct kettle_http_answer *answer)
 {
@@ -180,7 +180,7 @@ copy_header(const struct kettle_http_answer *answer, const char *name)
 	return value ? xstrdup(value) : NULL;
 }
 
-/* Says once that a token is refused, and again that all are taken. message: of the answer. */
+/* Reports that GitHub refuses a token, and reports again when it accepts all. message: of the answer. */
 static void
 report_credential(struct api *api, size_t token, int status, const char *message)
 {
@@ -220,14 +220,14 @@ on_answer(void *arg, const struct kettle_error *err, const struct kettle_http_an
 	enum tokens_verdict verdict =
 		tokens_answered(&api->tokens, call->token, answer, message, now_ms(api), api->host->utc_ms(api->host));
 	report_credential(api, call->token, answer->status, message);
-	/* What is said about the request says more than that a token is not taken, or has to wait. */
+	/* An answer about the request tells more than one about the token or its limits. */
 	if (verdict == TOKENS_TAKEN || verdict == TOKENS_HIDDEN) {
 		call->status = answer->status;
 		free(call->message);
 		call->message = STEAL(message);
 	}
 	if (verdict != TOKENS_TAKEN) {
-		/* The token is tried again for this call only where it was limited: then it is a matter of time. */
+		/* The call may use this token again only if it was limited, which passes. */
 		if (verdict != TOKENS_LIMITED)
 			call->tried |= UINT64_C(1) << call->token;
 		call->state = CALL_WAITS;
@@ -275,7 +275,7 @@ send_by(struct api *api, struct api_call *call, size_t token)
 	return rc;
 }
 
-/* A call that no token can send any more: what the last one that was taken got is the answer, or that none is. */
+/* Ends a call that no token can send any more: with the answer that an accepted token got, else as refused. */
 static void
 give_up(struct api_call *call)
 {
@@ -285,7 +285,7 @@ give_up(struct api_call *call)
 	finish_call(call);
 }
 
-/* Whether the call was sent by each token that is taken at the moment, so that waiting helps no one. */
+/* Whether each token that GitHub accepts now has sent the call, so that waiting does not help. */
 static bool
 is_hopeless(const struct api_call *call, const struct tokens *tokens, uint64_t now)
 {
@@ -318,7 +318,7 @@ api_pump(void *arg)
 			tokens_sent(&api->tokens, call->token, call->change, now);
 			if (send_by(api, call, call->token) < 0) {
 				call->err.code = KETTLE_EINVAL;
-				pump_at(api, 0); /* the callback may change the queue */
+				pump_at(api, 0); /* a callback may change the queue */
 				finish_call(call);
 				return;
 			}
@@ -364,7 +364,7 @@ api_cancel(struct api_call *call)
 	}
 	unlink_call(call);
 	if (call->state == CALL_PARSED)
-		call->api = NULL; /* the thread has it */
+		call->api = NULL; /* now with the thread */
 	else
 		free_call(call);
 	return sent;

@@ -2,10 +2,10 @@
 /*
  * Fetching the artifact of a run that has ended.
  *
- * Theory of operation. Three requests: the list of the run's artifacts, which says id, size and digest; the zip, which answers
- * with a link to another host; and the link, which is followed here and not by the host, without any header of GitHub's. The zip is
- * checked and unpacked on a thread of the pool. While the thread works, a cancelled fetch is kept until the thread is done. What
- * fails is not tried again here.
+ * Theory of operation. Three requests: the list of the run's artifacts, which says id, size and digest; the zip, whose
+ * answer is a link to another host; and the link, which this file follows without GitHub's headers, not the host. A
+ * thread of the pool checks and unpacks the zip. If the fetch is cancelled meanwhile, it is freed when the thread is
+ * done. A failed request is not repeated here.
  */
 #include <config.h>
 
@@ -21,8 +21,8 @@
 #include "runners/common/download.h"
 
 #define LINK_MAX 16384    /* bytes of a link */
-#define DOWNLOAD_MS 30000 /* of a download, besides the time of its bytes */
-#define DOWNLOAD_RATE 500 /* bytes a millisecond that it has at the least */
+#define DOWNLOAD_MS 30000 /* for a download, besides the time for its bytes */
+#define DOWNLOAD_RATE 500 /* bytes per ms, the slowest rate that is tolerated */
 
 struct artifact {
 	const struct kettle_host *host;
@@ -32,7 +32,7 @@ struct artifact {
 	struct api_call *call;
 	uint64_t download; /* of host->http; 0: none */
 	struct artifact_facts facts;
-	/* Of the thread. */
+	/* The thread's. */
 	char *data;
 	struct download file;
 	struct result_files files;
@@ -40,7 +40,7 @@ struct artifact {
 	bool unpacking;
 };
 
-/* Removes the file of a download, which is unlinked also where it is being read. */
+/* Removes the file of a download; a thread that reads it can go on. */
 static void
 remove_download(struct artifact *artifact)
 {
@@ -84,7 +84,7 @@ on_unpacked(void *arg)
 		free_artifact(artifact);
 		return;
 	}
-	/* Bytes with the right digest are no better the next time. */
+	/* A second download with the right digest would be no better. */
 	bool wrong = artifact->err.code == KETTLE_ECONFLICT || !artifact->facts.sha256[0];
 	end(artifact, artifact->err.code == 0 ? ARTIFACT_READ : wrong ? ARTIFACT_WRONG : ARTIFACT_FAILED, &artifact->err);
 }
@@ -102,7 +102,7 @@ on_download(void *arg, const struct kettle_error *err, const struct kettle_http_
 		(void)kettle_fail(&why, KETTLE_EINVAL,
 			"The artifact arrived with %llu bytes, but GitHub says that it has %llu.",
 			(unsigned long long)answer->body_size, (unsigned long long)artifact->facts.size);
-	/* An outage of the host that stores artifacts is met as one of the API; a link that has expired, or wrong bytes, are not. */
+	/* A storage host that fails is treated like an API that fails; an expired link and wrong bytes are not. */
 	bool passes = err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO || (answer && answer->status >= 500);
 	if (passes || why.code < 0) {
 		end(artifact, passes ? ARTIFACT_LATER : ARTIFACT_WRONG, &why);

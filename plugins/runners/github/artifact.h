@@ -10,7 +10,7 @@
 #include "runners/github/result_zip.h"
 
 #define ARTIFACT_NAME "kettle-result"
-#define ARTIFACT_LOOKS 5       /* at the list, until an artifact counts as missing; between them 0.5, 1, 2 and 4 s */
+#define ARTIFACT_LOOKS 5 /* looks at the list, until an artifact counts as missing; between them 0.5, 1, 2 and 4 s */
 #define ARTIFACT_LOOK_MS 500   /* after the first look, doubling */
 #define ARTIFACT_TRIES 3       /* downloads whose link has expired or whose bytes are wrong */
 #define ARTIFACT_SMALL 4194304 /* bytes that are held in memory; larger ones go through a file */
@@ -19,10 +19,10 @@ struct artifact; /* opaque; valid until its done is called, or artifact_cancel *
 
 enum artifact_end {
 	ARTIFACT_READ,     /* files is set, which may be stolen from */
-	ARTIFACT_UNLISTED, /* there is none, or not yet */
-	ARTIFACT_LATER,    /* GitHub or the network failed, which may pass */
-	ARTIFACT_WRONG,    /* what was downloaded is wrong, or could not be: another try may be better, a few times */
-	ARTIFACT_FAILED,   /* and will again */
+	ARTIFACT_UNLISTED, /* there is no artifact, or not yet */
+	ARTIFACT_LATER,    /* GitHub or the network failed, perhaps only now */
+	ARTIFACT_WRONG,    /* the download failed or its bytes are wrong: worth a few more tries */
+	ARTIFACT_FAILED,   /* every further try would fail */
 };
 
 /* The artifact of one run. Strings are copied. */
@@ -30,16 +30,16 @@ struct artifact_request {
 	const char *repo;
 	int64_t run;
 	size_t token;
-	uint64_t most_ms; /* for a download, besides the time of its bytes, where that is less than usual */
-	/* err: why it is not READ. */
+	uint64_t most_ms; /* for a download, besides the time for its bytes, if less than usual */
+	/* err: why `how` is not READ. */
 	void (*done)(void *arg, enum artifact_end how, const struct kettle_error *err, struct result_files *files);
 	void *arg;
 };
 
-/* Never calls back before it returns. */
+/* Fetches the artifact; calls done, never before this returns. */
 struct artifact *artifact_fetch(
 	const struct kettle_host *host, struct api *api, const struct artifact_request *request);
-/* Ends it, without calling back. NULL is allowed. */
+/* Ends the fetch without calling back. NULL is allowed. */
 void artifact_cancel(struct artifact *artifact);
 
 #endif

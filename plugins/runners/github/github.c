@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The runner `github`: jobs run as workflows of GitHub Actions. */
 /*
- * Theory of operation. The shared part (common/remote.h) seals the plan, stores the handle, says when GitHub is asked, and opens
- * the result; here a job is a run of a workflow, and runs.c has its requests. The handle has the job's name, which is the run's
- * too, the time before the dispatch, and the run's id once GitHub has said it. `doctor` is a run without a payload.
+ * Theory of operation. The shared code (common/remote.h) seals the plan, stores the handle, decides when to ask
+ * GitHub, and opens the result. Here a job is a run of a workflow, and runs.c makes its requests. The handle has the
+ * job's name, which is the run's too, the time before the dispatch, and the run's id, once GitHub has told it.
+ * `doctor` is a run without a payload.
  */
 #include <config.h>
 
@@ -83,7 +84,7 @@ unit_text(const json_t *unit, const char *name, const char *fallback)
 	return text ? text : fallback;
 }
 
-/* Whether it is one name that can stand in a path of the API. */
+/* Whether the text is one name that can be part of a path of the API. */
 static bool
 is_plain(const char *name, size_t size)
 {
@@ -111,7 +112,7 @@ github_place_read(const json_t *unit, struct run_place *ret_place, struct kettle
 	return 0;
 }
 
-/* Remembers where the runner's jobs go, for its status. */
+/* Remembers the repository and workflow of the runner's jobs, for its status. */
 static void
 note_place(struct github *github, const struct run_place *place)
 {
@@ -201,7 +202,7 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	return rc;
 }
 
-/* No job is left. The loop's timers and requests must end before the host does, which is before destroy. */
+/* No job is left. The loop's timers and requests must end before the host does, so they end before destroy. */
 static void
 on_stopped(void *arg)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of the runner `github` share. All on the loop thread. */
+/* Declarations that the files of the runner `github` share. All on the loop thread. */
 #ifndef KETTLE_GITHUB_GITHUB_H
 #define KETTLE_GITHUB_GITHUB_H
 
 #include "runners/common/remote.h"
 #include "runners/github/api.h"
 
-#define GITHUB_PLACES_MAX 32 /* workflows that the status is about */
+#define GITHUB_PLACES_MAX 32 /* workflows that a status covers */
 #define GITHUB_LABEL "ubuntu-24.04"
 
 struct run_list;
@@ -16,20 +16,20 @@ struct run_place {
 	const char *repo;     /* "owner/name" */
 	const char *workflow; /* "kettle.yml" */
 	const char *ref;      /* a branch or tag */
-	const json_t *labels; /* an array of texts; NULL: GITHUB_LABEL alone */
+	const json_t *labels; /* an array of texts; NULL: only GITHUB_LABEL */
 };
 
 struct github {
 	struct remote remote; /* first */
 	const struct kettle_host *host;
-	json_t *section;  /* what `init` needs of it */
+	json_t *section;  /* the parts that `init` needs */
 	struct api *api;  /* NULL: there is no token */
 	json_t *places;   /* {KEY: {"repo", "workflow"}} of the units */
-	uint64_t poll_ms; /* between two looks, at least */
+	uint64_t poll_ms; /* the least time between two looks */
 	/* of run_list.c */
 	struct run_list *lists;
-	uint64_t alone_at; /* when the next run that its list has not shown may be looked at by itself */
-	kettle_fn stopped; /* set while it stops */
+	uint64_t alone_at; /* when a run that its list did not show may next be looked at by id */
+	kettle_fn stopped; /* NULL: not stopping */
 	void *stopped_arg;
 };
 

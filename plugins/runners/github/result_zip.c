@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The zip of the artifact that a run leaves. */
+/* Unpacks the zip of a run's artifact. */
 #include <config.h>
 
 #include "runners/github/result_zip.h"
@@ -87,7 +87,7 @@ open_archive(const void *data, size_t size, const char *path, zip_t **ret_zip, s
 	return 0;
 }
 
-/* Whether the zip says that it has at most max bytes, and how they are packed. */
+/* Checks the size that the zip claims for a file, at most max bytes, and the method of packing. */
 static int
 check_entry(const zip_stat_t *stat, size_t max, struct kettle_error *err)
 {
@@ -107,7 +107,7 @@ fail_entry(const zip_stat_t *stat, struct kettle_error *err)
 	return kettle_fail(err, KETTLE_EINVAL, "The file `%s` of the artifact is damaged.", stat->name);
 }
 
-/* Whether that was all; the read that finds the end finds also whether the checksum is right. */
+/* Whether the file ends here. Reading the end also checks the checksum. */
 static bool
 is_at_end(zip_file_t *file)
 {
@@ -115,7 +115,7 @@ is_at_end(zip_file_t *file)
 	return zip_fread(file, &more, 1) == 0;
 }
 
-/* New bytes with a NUL behind them, whatever the zip says of its size. */
+/* Reads the file into memory. New bytes with a NUL after them. */
 static int
 hold_entry(zip_file_t *file, const zip_stat_t *stat, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {
@@ -129,7 +129,7 @@ hold_entry(zip_file_t *file, const zip_stat_t *stat, char **ret_data, size_t *re
 	return 0;
 }
 
-/* Into a file without a name. */
+/* Reads the file into a new file without a name. */
 static int
 spool_entry(zip_file_t *file, const zip_stat_t *stat, int *ret_fd, struct kettle_error *err)
 {
@@ -153,7 +153,7 @@ spool_entry(zip_file_t *file, const zip_stat_t *stat, int *ret_fd, struct kettle
 	return rc;
 }
 
-/* Reads the entry into one of these, of which the other one is NULL. */
+/* Reads the entry into the one of ret_fd and ret_data that is not NULL. */
 static int
 read_entry(zip_t *zip, zip_uint64_t index, const zip_stat_t *stat, int *ret_fd, char **ret_data, size_t *ret_size,
 	struct kettle_error *err)
@@ -167,11 +167,11 @@ read_entry(zip_t *zip, zip_uint64_t index, const zip_stat_t *stat, int *ret_fd, 
 	return rc;
 }
 
-/* zip_size: bytes of the whole zip. */
+/* Reads an entry that the runner knows. zip_size: bytes of the whole zip. */
 static int
 read_known(zip_t *zip, zip_uint64_t index, size_t zip_size, struct result_files *files, struct kettle_error *err)
 {
-	/* A sealed result cannot be packed any smaller than base64 can, so what claims to is a bomb. */
+	/* A sealed result shrinks at most by what base64 added, so a zip that claims more is a bomb. */
 	size_t most = zip_size < RESULT_ZIP_MAX / 2 ? 2 * zip_size : RESULT_ZIP_MAX;
 	const struct {
 		const char *name;

@@ -2,10 +2,10 @@
 /*
  * Looking at runs by the list of their workflow.
  *
- * Theory of operation. A list is looked at where more than RUNS_SINGLE_MAX runs are in flight, and where a run is sought by its
- * name. A round goes through its pages, the newest runs first, until each run that it is about was seen, or the list has
- * become older than all of them. A run that is polled and was not seen is looked at by itself; one that is sought and was not
- * seen in RUNS_SEEK_LOOKS rounds was never dispatched. A page that has not changed since a round of one page says that nothing has.
+ * Theory of operation. A list is used if more than RUNS_SINGLE_MAX runs are in flight, and to seek a run by its name.
+ * A round reads its pages, newest runs first, until it has seen each run that it covers, or until the list shows only
+ * older ones. A polled run that the round has not seen is looked at by id. A sought run that RUNS_SEEK_LOOKS rounds
+ * have not seen was never dispatched. If the first page has not changed since a round of one page, nothing has.
  */
 #include <config.h>
 
@@ -24,7 +24,7 @@ struct run_list {
 	char *repo, *workflow, *etag;
 	struct api_call *call;
 	unsigned page, pages; /* of this round; of the last one */
-	unsigned faults;      /* rounds in a row */
+	unsigned faults;      /* failed rounds in a row */
 	uint64_t next_at;
 	size_t token;
 };
@@ -35,7 +35,7 @@ is_sought(const struct run *run)
 	return !run->id;
 }
 
-/* The run of a job that is looked at by this list; NULL: it is not. */
+/* Returns the job's run if this list covers it, else NULL. */
 static struct run *
 run_in(const struct run_list *list, const struct remote_job *job)
 {
@@ -53,7 +53,7 @@ run_lists_used(const struct github *github)
 	return github->remote.count > RUNS_SINGLE_MAX;
 }
 
-/* The run that an entry of the list is about, and that is awaited in this round. */
+/* Returns the run of a list entry, if this round covers it and has not seen it yet, else NULL. */
 static struct run *
 find_run(const struct run_list *list, const struct run_facts *facts)
 {
@@ -66,7 +66,7 @@ find_run(const struct run_list *list, const struct run_facts *facts)
 	return NULL;
 }
 
-/* Whether the list can still have a run that was not seen: further pages are older than oldest_ms. */
+/* Whether further pages, older than oldest_ms, can have a run that was not seen. */
 static bool
 goes_on(const struct run_list *list, int64_t oldest_ms)
 {
@@ -79,14 +79,14 @@ goes_on(const struct run_list *list, int64_t oldest_ms)
 	return false;
 }
 
-/* A whole round has not seen it. */
+/* Handles a run that a whole round has not seen. */
 static void
 take_unseen(struct run *run)
 {
 	struct github *github = run->github;
 	uint64_t now = runs_now_ms(github);
 	if (!is_sought(run)) {
-		/* One after the other: a list that is empty by mistake shows none of them. */
+		/* One at a time: a list that is empty by mistake shows none of the runs. */
 		uint64_t at = github->alone_at > now ? github->alone_at : now;
 		github->alone_at = at + RUNS_POINTS_MS / api_tokens(github->api);
 		run->alone = true;
@@ -101,7 +101,7 @@ take_unseen(struct run *run)
 	remote_update(run->job, may_come ? REMOTE_PENDING : REMOTE_ABSENT, why.message);
 }
 
-/* How a round has ended. */
+/* The end of a round. */
 struct round {
 	struct run_list *list;
 	const struct kettle_error *fault; /* or NULL */
@@ -124,7 +124,7 @@ end_for(struct remote_job *job, void *arg)
 		take_unseen(run);
 }
 
-/* Whether it is about a run now. */
+/* Whether the list covers a run now. */
 static bool
 is_used(const struct run_list *list)
 {
@@ -134,7 +134,7 @@ is_used(const struct run_list *list)
 	return job;
 }
 
-/* Between two rounds of a list. */
+/* Returns the time between two rounds of a list. */
 static uint64_t
 round_interval_ms(const struct run_list *list)
 {
@@ -171,7 +171,7 @@ end_round(struct run_list *list, const struct kettle_error *fault, bool unchange
 
 static void request_page(struct run_list *list);
 
-/* Each entry of a page. The time of the oldest one. */
+/* Handles each entry of a page. Returns the time of the oldest one. */
 static int64_t
 take_page(const struct run_list *list, const json_t *page)
 {
@@ -181,7 +181,7 @@ take_page(const struct run_list *list, const json_t *page)
 	json_array_foreach((json_t *)page, i, entry) {
 		struct run_facts facts;
 		if (answer_run(entry, &facts, NULL) < 0)
-			continue; /* not seen, so it is looked at by itself */
+			continue; /* not seen, so its run is looked at by id */
 		oldest_ms = facts.created_ms < oldest_ms ? facts.created_ms : oldest_ms;
 		struct run *run = find_run(list, &facts);
 		if (!run)
@@ -248,7 +248,7 @@ find_list(const struct run *run)
 	return NULL;
 }
 
-/* The list of a run; new where there is none yet. */
+/* Returns the list of a run's workflow; makes it if there is none yet. */
 static struct run_list *
 list_of(const struct run *run)
 {
@@ -265,7 +265,7 @@ list_of(const struct run *run)
 	return list;
 }
 
-/* Every run that is looked at by the list is, but one about which a request is under way. */
+/* Makes the round cover every run of the list, except those with a request under way. */
 static void
 begin_round(struct run_list *list)
 {
@@ -273,7 +273,7 @@ begin_round(struct run_list *list)
 		struct run *run = run_in(list, job);
 		if (!run || run->call || (run->alone && !is_sought(run)))
 			continue;
-		/* A list that has not changed may have shown it before it was sought. */
+		/* An unchanged list may have shown the run before it was sought, so only a changed one counts. */
 		if (is_sought(run) && !run->sought_since) {
 			run->sought_since = runs_now_ms(list->github);
 			free(STEAL(list->etag));

@@ -2,11 +2,11 @@
 /*
  * Runs of a workflow.
  *
- * Theory of operation. common/remote_steps.c says when a run is dispatched, looked at, fetched and cancelled. A look is a request
- * to GitHub with the ETag of the last answer, which costs nothing while nothing has changed. Where many runs are in flight,
- * and where the id of one is not known, the list of the workflow's runs is looked at instead (run_list.c). What a look finds
- * goes through run_take_facts, wherever it comes from. A dispatch whose answer is lost makes the run one that is sought by its
- * name. A plan that the inputs of a workflow cannot take is published, and the input is the link.
+ * Theory of operation. common/remote_steps.c decides when a run is dispatched, looked at, fetched and cancelled. A
+ * look is a request to GitHub with the ETag of the last answer, which costs nothing while nothing has changed. If many
+ * runs are in flight, or if a run's id is not known, the list of the workflow's runs is used instead (run_list.c).
+ * Both pass what they find to run_take_facts. A run whose dispatch got no answer is sought by its name. A plan that is
+ * too large for the inputs of a workflow is published, and the input is the link.
  */
 #include <config.h>
 
@@ -24,8 +24,8 @@
 #include "base/xalloc.h"
 
 #define INPUTS_MAX 65535 /* characters of all inputs of a dispatch, which is GitHub's limit */
-#define INPUTS_SPARE 200 /* of them for the names of the inputs */
-#define LINK_S 86400     /* for as long GitHub keeps a run in its queue */
+#define INPUTS_SPARE 200 /* of these, for the names of the inputs */
+#define LINK_S 86400     /* as long as GitHub keeps a run in its queue */
 #define LINK_AGAIN_MS 500
 #define LINK_WAIT_MS 5000 /* frontends that serve links start after runners, also at a reload */
 #define SENTENCE_MAX 600
@@ -58,7 +58,7 @@ begin(struct remote_job *job)
 	return run->id;
 }
 
-/* Ends what is under way. */
+/* Ends the run's requests. */
 static void
 end_requests(struct run *run)
 {
@@ -114,7 +114,7 @@ on_dispatched(void *arg, const struct kettle_error *err, const struct api_answer
 		remote_lost(run->job, KETTLE_LOSS_MISCONFIGURED, "%s", why.message);
 		return;
 	}
-	/* 3xx: the repository has another name now. */
+	/* 3xx: the repository has a new name. */
 	if (why.code == 0 && answer->status >= 300 && answer->status < 500 && answer->status != 408) {
 		(void)api_fail(answer, "the dispatch of the workflow", &why);
 		remote_lost(run->job, KETTLE_LOSS_MISCONFIGURED,
@@ -125,7 +125,7 @@ on_dispatched(void *arg, const struct kettle_error *err, const struct api_answer
 	}
 	if (why.code == 0)
 		run->token = answer->token;
-	/* 204 is an older server; anything else may have started the run, or not: its name tells. */
+	/* 204 comes from an older server; any other answer leaves open whether the run started: its name tells. */
 	if (why.code == 0 && answer->status == 200 && answer_dispatched(answer->body, &id, &why) == 0) {
 		run_take_id(run, id);
 		remote_update(run->job, REMOTE_PENDING, NULL);
@@ -138,7 +138,7 @@ on_dispatched(void *arg, const struct kettle_error *err, const struct api_answer
 	remote_update(run->job, REMOTE_UNCERTAIN, NULL);
 }
 
-/* The input that names the labels: a JSON array. New string. */
+/* Returns the input that names the labels, a JSON array. New string. */
 static char *
 labels_text(const json_t *labels)
 {
@@ -158,7 +158,7 @@ dispatch(struct run *run, const char *payload)
 		&(struct api_request){.method = "POST", .path = path, .body = body, .done = on_dispatched, .arg = run});
 }
 
-/* There is no link. never: and no other try makes one, as where no frontend serves links. */
+/* Handles that there is no link. never: another try makes none either, as without a frontend that serves links. */
 static void
 not_published(struct run *run, const struct kettle_error *err, bool never)
 {
@@ -190,7 +190,7 @@ on_published(void *arg, const struct kettle_error *err, json_t *result)
 		dispatch(run, json_text_or_empty(result, "url"));
 }
 
-/* Hands the plan out by a link that serves it once. */
+/* Publishes the plan as a link that serves it once. */
 static void
 publish(struct run *run)
 {
@@ -219,7 +219,7 @@ send_job(struct remote_job *job)
 		dispatch(run, payload);
 }
 
-/* ---- looking at it ---- */
+/* ---- looks ---- */
 
 void
 run_take_facts(struct run *run, const struct run_facts *facts)
@@ -304,7 +304,7 @@ interval_ms(const struct remote_job *job, uint64_t now)
 		return now < run->cancel_at || run->cancelled_at ? github->poll_ms : 0;
 	if (!run->id || (run_lists_used(github) && !run->alone))
 		return run_list_interval_ms(run);
-	/* A single one besides a list does not share its time with the others. */
+	/* A run that is looked at by id beside a list does not share its time with the others. */
 	return run_lists_used(github) || shared < github->poll_ms ? github->poll_ms : shared;
 }
 
@@ -315,7 +315,7 @@ on_cancelled(void *arg, const struct kettle_error *err, const struct api_answer 
 {
 	struct run *run = arg;
 	uint64_t now = runs_now_ms(run->github);
-	/* 409: it has ended; the next look tells. */
+	/* 409: the run has ended; the next look tells. */
 	bool taken = err->code == 0 && (answer->status < 300 || answer->status == 409 || answer->status == 404);
 	if (taken && !run->cancelled_at)
 		run->cancelled_at = now;
@@ -324,7 +324,7 @@ on_cancelled(void *arg, const struct kettle_error *err, const struct api_answer 
 	look(run);
 }
 
-/* By turns it is cancelled, by force in the end, and looked at. */
+/* Alternates between requests to cancel the run, in the end by force, and looks at it. */
 static void
 cancel(struct remote_job *job)
 {
@@ -350,7 +350,7 @@ cancel(struct remote_job *job)
 			.method = "POST", .path = path, .token = run->token, .urgent = true, .done = on_cancelled, .arg = run});
 }
 
-/* ---- its artifact ---- */
+/* ---- the artifact ---- */
 
 static void
 take_report(struct remote_job *job, const struct result_files *files)
@@ -365,7 +365,7 @@ static void
 take_files(struct run *run, struct result_files *files)
 {
 	struct remote_job *job = run->job;
-	/* The first line that the workflow's tools have written on why they failed. */
+	/* The first line in which the workflow's tools say why they failed. */
 	AUTO_FREE char *why = sanitize_line(files->error ? files->error : "", SENTENCE_MAX / 2);
 	if (files->result < 0 && !files->report) {
 		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its workflow ended as %s and without a result%s%s", run->conclusion,
@@ -386,7 +386,7 @@ on_artifact(void *arg, enum artifact_end how, const struct kettle_error *err, st
 	struct run *run = arg;
 	struct remote_job *job = run->job;
 	uint64_t now = runs_now_ms(run->github);
-	/* A machine that has worked leaves its artifact before the run ends; it may only take a moment to be listed. */
+	/* A machine that has worked leaves its artifact before the run ends, but GitHub may list it a moment later. */
 	bool worked = strcmp(run->conclusion, "success") == 0 || strcmp(run->conclusion, "failure") == 0;
 	failpoint("github.fetched");
 	run->artifact = NULL;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a repository needs: the workflow, the archive of kettle-exec, a key.
+ * Prepares a repository: the workflow, the archive of kettle-exec, a key.
  *
- * Values that come from the operator go into the workflow only after a check that leaves nothing in them that YAML or a shell
- * would take for anything else.
+ * The operator's values go into the workflow only after a check that YAML and a shell read them as plain text.
  */
 #include <config.h>
 
@@ -25,7 +24,7 @@
 #include "sealed/sealed.h"
 
 #define MINUTES_DEFAULT "60"
-#define MINUTES_MAX 7200 /* five days, for machines of one's own; GitHub's end after 360 */
+#define MINUTES_MAX 7200 /* five days, for machines of the operator's own; GitHub's jobs end after 360 */
 #define URL_MAX 1000
 #define HEX_DIGITS "0123456789abcdef"
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
@@ -33,7 +32,7 @@
 
 static const char *const option_names[] = {"exec_archive", "key_file", "minutes", "sha256", "url", "workflow", NULL};
 
-/* What the options say, checked. Borrowed. */
+/* The options, checked. Borrowed. */
 struct setup_options {
 	const char *minutes, *url, *sha256, *workflow, *key_file;
 };
@@ -76,7 +75,7 @@ read_options(const json_t *args, struct setup_options *ret_options, struct kettl
 	return 0;
 }
 
-/* The template with each @WORD@ replaced. New. */
+/* Returns the template with each @WORD@ replaced. New. */
 static char *
 fill_in(const char *minutes, const char *url, const char *sha256)
 {
@@ -98,7 +97,7 @@ fill_in(const char *minutes, const char *url, const char *sha256)
 	return buf_take(&text);
 }
 
-/* Whether a path lies in the folder, where it would be published with the repository. */
+/* Whether a path is in the folder, and would be published with the repository. */
 static bool
 lies_in(const char *path, const char *folder)
 {
@@ -108,7 +107,7 @@ lies_in(const char *path, const char *folder)
 	return path_below(real ? real : above, real_folder ? real_folder : folder) != NULL;
 }
 
-/* What the operator does now. */
+/* Lists the operator's next steps. */
 static void
 say_next(struct init *init, const struct setup_options *options)
 {
@@ -138,7 +137,7 @@ setup_write(struct init *init, struct kettle_error *err)
 	AUTO_FREE char *archive = named ? xstrdup(named) : exec_archive_path(init->section), *data = NULL;
 	size_t size = 0;
 	int rc = read_options(init->args, &options, err);
-	/* The digest of an archive behind a URL is given, or is that of the one that lies here. */
+	/* For an archive behind a URL the options give the digest; otherwise it is that of the archive here. */
 	if (rc == 0 && !options.sha256[0])
 		rc = exec_archive_read(archive, &data, &size, digest, err);
 	if (rc < 0)

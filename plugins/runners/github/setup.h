@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a repository needs: `kettle runner init github`. */
+/* Prepares a repository: `kettle runner init github`. */
 #ifndef KETTLE_GITHUB_SETUP_H
 #define KETTLE_GITHUB_SETUP_H
 
@@ -7,10 +7,13 @@
 
 #define SETUP_ARCHIVE ".github/kettle/kettle-exec.tar.xz"
 
-/* The template of the workflow, whose words @MINUTES@, @URL@ and @SHA256@ are filled in. */
+/* The template of the workflow. setup_write fills in the words @MINUTES@, @URL@ and @SHA256@. */
 extern const char github_workflow_text[];
 
-/* For init_run: writes it by the args of `init` and the runner's section. EINVAL: an option; and the errors of what it calls. */
+/*
+ * For init_run: writes the files by the args of `init` and the runner's section. EINVAL: an option; and the errors of
+ * its calls.
+ */
 int setup_write(struct init *init, struct kettle_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What waits and runs at GitHub, of all workflows of the units. */
+/* The status of the runner: jobs that wait and run at GitHub, in all workflows of the units. */
 #include <config.h>
 
 #include <stdlib.h>
@@ -14,18 +14,18 @@
 
 #define TITLE_CHARACTERS 200
 
-/* How a status goes through the lists: of each workflow the runs in each of these states. */
+/* The states whose runs a status lists, for each workflow. */
 static const struct {
 	const char *github, *state;
 } listed[] = {{"in_progress", "running"}, {"queued", "waiting"}};
 
-/* One that is under way, which asks for one list after the other. */
+/* One status under way, which reads one list after the other. */
 struct status {
 	struct remote_inquiry *inquiry;
 	struct github *github;
 	struct api_call *call;
-	json_t *places, *jobs; /* the lists that are left; what was found */
-	size_t state;          /* of `listed`, in the first of them */
+	json_t *places, *jobs; /* places still to list; jobs found */
+	size_t state;          /* of `listed`, for the first place */
 };
 
 static void
@@ -41,7 +41,7 @@ free_status(void *own)
 
 static void request_list(struct status *status);
 
-/* The reference of the job that a run is called after, else the run's name. New. */
+/* Returns the reference of the job with this run's name, else the name itself. New. */
 static char *
 job_of(const struct github *github, const char *title)
 {

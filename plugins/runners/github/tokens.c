@@ -106,7 +106,7 @@ tokens_changed(struct tokens *tokens, size_t number, uint64_t sent_ms, uint64_t 
 		token->change_at = at;
 }
 
-/* The number of a header; -1: it has none, or not one. */
+/* Returns the number in a header; -1: none, or not one. */
 static long long
 header_number(const struct kettle_http_answer *answer, const char *name)
 {
@@ -115,7 +115,7 @@ header_number(const struct kettle_http_answer *answer, const char *name)
 	return text && number_parse_integer(text, &number) && number >= 0 ? number : -1;
 }
 
-/* For how long the answer limits its token, in ms; 0: it does not say. */
+/* Returns for how long the answer limits its token, in ms; 0: it does not say. */
 static uint64_t
 limit_ms(const struct kettle_http_answer *answer, int64_t wall_ms)
 {
@@ -126,7 +126,7 @@ limit_ms(const struct kettle_http_answer *answer, int64_t wall_ms)
 		return after < TOKENS_WAIT_MAX_MS / 1000 ? (uint64_t)after * 1000 + 1 : TOKENS_WAIT_MAX_MS;
 	if (!used_up || reset < 0 || reset > INT64_MAX / 1000)
 		return 0;
-	/* A second more, since it is rounded, and at least one where the clocks differ. */
+	/* One second more, since the time is rounded, and at least one, since the clocks may differ. */
 	int64_t left = (int64_t)reset * 1000 - wall_ms + 1000;
 	return left < 1000 ? 1000 : left > TOKENS_WAIT_MAX_MS ? TOKENS_WAIT_MAX_MS : (uint64_t)left;
 }
@@ -161,7 +161,7 @@ tokens_answered(struct tokens *tokens, size_t number, const struct kettle_http_a
 	}
 	if (answer->status < 400)
 		token->doublings = 0;
-	/* The last request of this hour: the next one would be refused. */
+	/* This was the last request of the hour; the next one would be refused. */
 	if (header_number(answer, "x-ratelimit-remaining") == 0 && wait > 0)
 		token->blocked_until = now + wait;
 	return answer->status == 403 || answer->status == 404 ? TOKENS_HIDDEN : TOKENS_TAKEN;

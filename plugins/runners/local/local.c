@@ -2,10 +2,10 @@
 /*
  * The runner `local`: jobs run on this machine.
  *
- * Theory of operation. The first job starts one child `kettle-exec --serve`, which gets every job as a line and owns the
- * build cache, the device locks and the sandboxes. When it ends, for any reason, each of its jobs completes as lost and
- * the next job starts another one. kettle-exec kills what runs when its input ends, so an engine that died leaves nothing
- * to recover.
+ * Theory of operation. The first job starts one child `kettle-exec --serve`, which gets every job as a line and owns
+ * the build cache, the device locks and the sandboxes. When it ends, for any reason, each of its jobs completes as
+ * lost, and the next job starts another one. kettle-exec kills its processes when its input ends, so after the engine
+ * dies there is nothing to recover.
  */
 #include <config.h>
 
@@ -32,7 +32,7 @@ struct local {
 	struct exec_client lines;
 	struct exec_doctors doctors;
 	struct kettle_timer *stop_timer;
-	bool ended; /* stop was called: no further kettle-exec is started */
+	bool ended; /* stop was called: start no further kettle-exec */
 	kettle_fn stopped;
 	void *stopped_arg;
 };
@@ -94,7 +94,7 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	return 0;
 }
 
-/* The kettle-exec in the running program's folder, else the one in PATH. New. */
+/* Returns the path of the kettle-exec in the running program's folder, else of the one in PATH. New. */
 static char *
 find_exec(void)
 {
@@ -105,7 +105,7 @@ find_exec(void)
 	return slash && access(file, X_OK) == 0 ? STEAL(file) : xstrdup("kettle-exec");
 }
 
-/* The one that the option names, else find_exec's. New. */
+/* Returns the kettle-exec that the option names, else find_exec's. New. */
 static char *
 exec_file(const struct local *local)
 {
@@ -115,7 +115,7 @@ exec_file(const struct local *local)
 
 static int ensure_process(struct local *local, struct kettle_error *err);
 
-/* The stop is complete when no child is left. */
+/* Completes the stop when no child is left. */
 static void
 finish_stop(void *arg)
 {
@@ -138,18 +138,18 @@ on_ended(void *arg, int status, int signal_number)
 	exec_client_reset(lines);
 	if (!local->stopped)
 		local->host->log(local->host, KETTLE_LOG_WARNING, "%s", err.message);
-	/* A job that comes of this is the next one's, so jobs are first. */
+	/* Jobs first: a lost job may be submitted again, to the next kettle-exec. */
 	exec_client_lose(lines, false, KETTLE_LOSS_NODE_FAULT, err.message);
 	exec_client_fail_requests(lines, &err);
 	if (local->stopped) {
 		finish_stop(local);
 	} else if (worked && ensure_process(local, &err) < 0) {
-		/* The successor removes what the dead one left behind. */
+		/* The next kettle-exec removes what this one left behind. */
 		local->host->log(local->host, KETTLE_LOG_ERROR, "%s", err.message);
 	}
 }
 
-/* This machine's settings with the keys of exec.yml. */
+/* Returns this machine's settings with the keys of exec.yml. */
 static char *
 settings(const struct local *local)
 {
@@ -216,7 +216,7 @@ tools(void *self, const json_t *tools, struct kettle_error *err)
 {
 	struct local *local = self;
 	json_object_set_new(local->options, "report", json_deep_copy(tools));
-	/* Else the next one is started with them. */
+	/* The next kettle-exec starts with these tools. */
 	if (!local->lines.process || local->ended)
 		return 0;
 	return exec_client_write(&local->lines, json_pack("{s:s, s:O}", "op", "tools", "report", tools), err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What answers of modal_app.py, and of Modal in its place, mean. */
+/* The meaning of answers of modal_app.py, and of Modal in its place. */
 #include <config.h>
 
 #include "runners/modal/answers.h"
@@ -16,10 +16,13 @@
 #include "base/sanitize_text.h"
 
 #define NO_SENSE "Modal answered with something that modal_app.py does not say."
-#define MAX_SHOWN 100 /* characters of a text in health */
-#define MAX_ERROR 600 /* of the app's own sentence */
+#define MAX_SHOWN 100 /* characters of a text in a health answer */
+#define MAX_ERROR 600 /* bytes of the app's own sentence */
 
-/* Whether the answer is the app's: a redirect to another host loses the credentials, and what it says counts for nothing. */
+/*
+ * Whether the answer comes from the app. A redirect to another host loses the credentials, and its answer does not
+ * count.
+ */
 static bool
 is_ours(const char *app_url, const char *url)
 {
@@ -29,7 +32,7 @@ is_ours(const char *app_url, const char *url)
 	return url && strncasecmp(url, app_url, size) == 0 && (url[size] == '/' || url[size] == '?' || !url[size]);
 }
 
-/* Of a status other than 200, 202, 401 and 403. */
+/* Judges a status other than 200, 202, 401 and 403. */
 static enum reply_kind
 judge_failure(int status, const char *error, struct kettle_error *ret_why)
 {
@@ -74,7 +77,7 @@ answer_judge(
 struct modal_reply
 answer_missing(const struct kettle_error *err)
 {
-	bool garbage = err->code == KETTLE_ETOOBIG; /* EIO: it broke off, and may do so for as long as a proxy is ill */
+	bool garbage = err->code == KETTLE_ETOOBIG; /* EIO: it broke off, perhaps for as long as a proxy is faulty */
 	return (struct modal_reply){.kind = garbage ? REPLY_GARBAGE : REPLY_SILENT, .why = err->message};
 }
 

@@ -10,16 +10,16 @@
 #include "base/xalloc.h"
 
 #define CONNECT_MS 10000
-/* Modal's proxy sends a request that takes long to its result, again every 150 s. */
+/* Modal's proxy redirects a request that takes long to the place of its result, every 150 s. */
 #define MAX_REDIRECTS 5
 
 struct modal_request {
-	struct modal *modal; /* NULL: it was cancelled while its answer was read */
+	struct modal *modal; /* NULL: cancelled while a thread reads its answer */
 	uint64_t id;
 	api_fn done;
 	void *arg;
 	bool reading;
-	/* While a thread reads: copies of what it needs. */
+	/* Copies for the thread that reads. */
 	char *app_url, *url, *body;
 	struct kettle_http_answer answer;
 	struct modal_reply reply;
@@ -52,7 +52,7 @@ end_request(struct modal_request *request)
 	free_request(request);
 }
 
-/* On a thread of the pool. */
+/* Judges the answer on a thread of the pool. */
 static void
 read_answer(void *arg)
 {
@@ -70,7 +70,10 @@ on_answer_read(void *arg)
 		free_request(request);
 }
 
-/* Gives a long answer to the pool, with all that it is judged by. */
+/*
+ * Has a thread of the pool read a long answer, with a copy of everything that it needs. False: the answer is short, or
+ * that failed.
+ */
 static bool
 read_elsewhere(struct modal_request *request, const struct kettle_http_answer *answer)
 {

@@ -11,13 +11,13 @@
 typedef void (*api_fn)(void *arg, const struct modal_reply *reply);
 
 /*
- * Sends a request to a path of the app, "/submit/gpu". body NULL: a GET. job: the idempotency key, or NULL. answer_file: that of
- * kettle_http_request, or NULL. done is called once,
- * never before this returns, unless the request is cancelled. NULL: it was not sent, and done is not called; err says why.
+ * Sends a request to a path of the app, such as "/submit/gpu". body NULL: a GET. job: the idempotency key, or NULL.
+ * answer_file: see kettle_http_request, or NULL. done is called once, after this returns, unless the request is
+ * cancelled. NULL: the request was not sent, done is not called, and err says why.
  */
 struct modal_request *api_send(struct modal *modal, const char *path, const char *job, const void *body, size_t size,
 	size_t max_answer, const char *answer_file, api_fn done, void *arg, struct kettle_error *err);
-/* done is not called any more. NULL is allowed. */
+/* Ends a request without calling done. NULL is allowed. */
 void api_cancel(struct modal_request *request);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The jobs of the runner: calls of the app's functions. */
 /*
- * Theory of operation. A job is submitted under its own name, so that a submission whose answer was lost is sent again
- * without harm; the name of its call is then added to the stored handle. One request looks at all jobs that are due, one at a
- * time; the results of those that have ended are fetched one by one. When each is sent, and what failures lead to, is decided
- * in common/remote_steps.c.
+ * Theory of operation. A job is submitted under its own name, so a submission whose answer was lost can be sent again
+ * without harm; the name of its call is then added to the stored handle. One request asks for the state of all jobs
+ * that are due, one request at a time. Results of jobs that have ended are fetched one by one. common/remote_steps.c
+ * decides when each request is sent, and what failures lead to.
  */
 #include <config.h>
 
@@ -30,15 +30,15 @@ const struct remote_pace calls_pace = {.first_ms = 250,
 	.invalid_answers = 5,
 	.absent = 1,
 	.finds = 1,
-	.fetches = 4 /* each may be large */};
+	.fetches = 4 /* results may be large */};
 
-/* A job's own. */
+/* A job's own data. */
 struct call {
-	struct modal_request *request; /* to submit, find, cancel, or fetch it */
-	struct download answer;        /* while it is fetched */
+	struct modal_request *request; /* to submit, find, cancel or fetch the job */
+	struct download answer;        /* while its result is fetched */
 };
 
-/* The name of the job's call; NULL: it is not known. Borrowed. */
+/* Returns the name of the job's call; NULL: unknown. Borrowed. */
 static const char *
 call_name(const struct remote_job *job)
 {
@@ -71,7 +71,7 @@ halt(struct remote_job *job)
 	return true;
 }
 
-/* It was answered. */
+/* Forgets the request, which was answered. */
 static void
 ended_request(const struct remote_job *job)
 {
@@ -79,7 +79,7 @@ ended_request(const struct remote_job *job)
 	call->request = NULL;
 }
 
-/* An answer that does not say what it should. */
+/* Reports an answer that does not fit the request. */
 static void
 tell_failure(struct remote_job *job, const struct modal_reply *reply, const char *why)
 {
@@ -103,7 +103,7 @@ send_request(struct remote_job *job, const char *path, const char *key, const vo
 
 /* ---- submitting and finding ---- */
 
-/* The job is there, under this name. */
+/* The job exists, under this name. */
 static void
 take_call(struct remote_job *job, const char *name)
 {
@@ -172,9 +172,9 @@ find(struct remote_job *job)
 	send_request(job, path, NULL, "", 0, on_found);
 }
 
-/* ---- looking at what runs ---- */
+/* ---- states ---- */
 
-/* What one job's state is, by the answer to a poll. */
+/* Handles one job's state in the answer to a poll. */
 static void
 take_state(struct remote_job *job, const struct modal_reply *reply)
 {
@@ -215,7 +215,7 @@ on_polled(void *arg, const struct modal_reply *reply)
 	json_t *ref;
 	modal->poll = NULL;
 	json_array_foreach(refs, i, ref) {
-		/* What one of them leads to may have ended others. */
+		/* An answer about one job may have ended others. */
 		struct remote_job *job = remote_find(&modal->remote, json_string_value(ref));
 		if (is_polled(job))
 			take_state(job, reply);
@@ -223,7 +223,7 @@ on_polled(void *arg, const struct modal_reply *reply)
 	flush(&modal->remote);
 }
 
-/* Sends one request for those that were asked for, unless one is under way. */
+/* Sends one request for the jobs that wait for one, unless one is under way. */
 static void
 flush(struct remote *remote)
 {
@@ -290,7 +290,7 @@ calls_stop(struct modal *modal)
 
 /* ---- results ---- */
 
-/* The answer to the request for it is in the file. */
+/* Takes the result from the file of the answer. */
 static void
 take_result(struct remote_job *job)
 {
@@ -347,7 +347,7 @@ on_cancelled(void *arg, const struct modal_reply *reply)
 	ended_request(job);
 	if (answer_unknown(reply) || (reply->kind == REPLY_ANSWERED && reply->status == 200 && call_name(job))) {
 		remote_cancelled(job);
-	} else if (name) { /* of /find */
+	} else if (name) { /* the answer to /find */
 		json_object_set_new(job->handle, "call", json_string(name));
 		cancel(job);
 	} else {
@@ -355,7 +355,9 @@ on_cancelled(void *arg, const struct modal_reply *reply)
 	}
 }
 
-/* Without a name the job is looked for: whatever of its submission is under way then comes too late. */
+/*
+ * Cancels the call. If its name is unknown, /find tells it, or prevents a submission still under way from running.
+ */
 static void
 cancel(struct remote_job *job)
 {

@@ -5,16 +5,16 @@
 
 #include "runners/modal/modal.h"
 
-/* What remote.h needs. */
+/* The runner's operations for remote.h. */
 extern const struct remote_ops calls_ops;
-extern const struct remote_pace calls_pace; /* but for what the options say */
+extern const struct remote_pace calls_pace; /* the options change some members */
 
-/* Whether the section says all that a request needs; whether the unit names a function (modal.c). */
+/* EUNAVAIL: the section lacks something that a request needs. EINVAL: the unit names no function (modal.c). */
 int calls_check(struct remote *remote, struct kettle_error *err);
 int calls_check_unit(struct remote *remote, const json_t *unit, struct kettle_error *err);
 /* `status` of kettle/runner.h. */
 int calls_status(void *self, remote_done done, void *arg, struct kettle_error *err);
-/* Looks at no job any more. */
+/* Asks for no job's state any more. */
 void calls_stop(struct modal *modal);
 
 #endif

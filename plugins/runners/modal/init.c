@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What `kettle runner init` writes for Modal: the app with its configuration, and the archive of kettle-exec beside it. */
+/*
+ * The files that `kettle runner init` writes for Modal: the app with its configuration, and the archive of
+ * kettle-exec.
+ */
 #include <config.h>
 
 #include "runners/modal/init.h"
@@ -21,7 +24,7 @@
 
 extern const char modal_app_text[]; /* modal_app.py */
 
-/* Letters, digits, _ and -. */
+/* Whether the text has only letters, digits, _ and -. */
 static bool
 is_name(const char *text)
 {
@@ -32,7 +35,7 @@ is_name(const char *text)
 	return size > 0 && size <= MAX_NAME;
 }
 
-/* The parts of "a,b"; new reference. NULL: not given. */
+/* Splits "a,b"; new reference. NULL: not given. */
 static json_t *
 split(const char *text)
 {
@@ -46,7 +49,7 @@ split(const char *text)
 	return parts;
 }
 
-/* "NAME=GPU", or NAME alone for one without a GPU. */
+/* Adds the device "NAME=GPU", or "NAME" for one without a GPU. */
 static int
 add_device(json_t *devices, const char *text, const json_t *common, struct kettle_error *err)
 {
@@ -91,7 +94,7 @@ make_devices(const json_t *args, json_t **ret_devices, struct kettle_error *err)
 	return 0;
 }
 
-/* The app with this configuration; new text. */
+/* Returns the app with this configuration; new text. */
 static char *
 configured(const json_t *configuration)
 {
@@ -101,7 +104,7 @@ configured(const json_t *configuration)
 	const char *to = strstr(from, after);
 	struct buf out = {0};
 	buf_add(&out, modal_app_text, (size_t)(from - modal_app_text));
-	/* It is in a raw string of Python's, which a quote could end. */
+	/* The text goes into a raw string of Python, which a quote could end. */
 	for (const char *at = text; *at; at++)
 		if (*at == '\'')
 			buf_adds(&out, "\\u0027");

@@ -2,9 +2,9 @@
 /*
  * The runner `modal`: jobs run in functions of an app on Modal.
  *
- * Theory of operation. A program that is not Python talks to Modal over HTTPS: the operator has deployed modal_app.py, and this
- * plugin sends it sealed plans (calls.c), and looks at what becomes of them. The calls outlive the engine, so a job is
- * found again by the name of its call, or by its own.
+ * Theory of operation. Programs that are not in Python reach Modal over HTTPS. So the operator deploys modal_app.py, and this
+ * plugin sends it sealed plans and asks for their states (calls.c). The calls outlive the engine: a job is found again
+ * by the name of its call, or by its own.
  */
 #include <config.h>
 
@@ -22,7 +22,7 @@
 #include "runners/modal/calls.h"
 #include "runners/modal/init.h"
 
-#define MAX_FUNCTION 60 /* bytes of a name, as in modal_app.py */
+#define MAX_FUNCTION 60 /* bytes of a function's name, as in modal_app.py */
 
 static const struct kettle_option options[] = {
 	{.key = "url",
@@ -104,7 +104,7 @@ destroy(void *self)
 	free(modal);
 }
 
-/* A header with a part of the token; NULL: there is none. New string. */
+/* Makes a header with one part of the token; NULL: the section has none. New string. */
 static int
 make_header(const json_t *section, const char *option, const char *name, char **ret_header, struct kettle_error *err)
 {
@@ -164,7 +164,7 @@ calls_check_unit(struct remote *remote, const json_t *unit, struct kettle_error 
 		MAX_FUNCTION);
 }
 
-/* `init` works without what is needed here. */
+/* `init` works without these settings. */
 int
 calls_check(struct remote *remote, struct kettle_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The runner modal: what its files share. All on the loop thread. */
+/* Declarations that the files of the runner modal share. All on the loop thread. */
 #ifndef KETTLE_RUNNERS_MODAL_MODAL_H
 #define KETTLE_RUNNERS_MODAL_MODAL_H
 
@@ -19,10 +19,10 @@ struct modal {
 	json_t *options;
 	char *url;          /* of the app, without a slash at its end */
 	char *key, *secret; /* "Modal-Key: …" and "Modal-Secret: …" */
-	uint64_t answer_ms; /* of one request */
+	uint64_t answer_ms; /* limit of one request */
 	/* of calls.c */
-	struct modal_request *poll; /* that is under way */
-	json_t *polled, *asked;     /* the references of its jobs; of those of the next one */
+	struct modal_request *poll; /* the request under way */
+	json_t *polled, *asked;     /* references of its jobs; of the next request's */
 };
 
 #endif

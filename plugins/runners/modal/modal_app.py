@@ -24,7 +24,7 @@ import time
 
 try:
     import modal
-except ImportError:  # the application below also works without, over other calls
+except ImportError:  # the application below also works without it, with other calls
     modal = None
 
 # ---- Configuration: edit it and deploy again ----
@@ -33,16 +33,16 @@ CONFIGURATION = json.loads(r'''
 ''')
 # ---- End of the configuration ----
 
-INTERFACE = 1  # of the paths below; the runner refuses another one
-MAX_PLAN = 8 << 20  # bytes of a sealed plan, as the runner sends it at most
+INTERFACE = 1  # version of the paths below; the runner refuses another one
+MAX_PLAN = 8 << 20  # bytes of a sealed plan, the most that the runner sends
 MAX_POLL = 256 << 10
 MAX_RESULT = 256 << 20
 MAX_POLLED = 1000  # calls of one /poll
 MAX_COMPLAINT = 2000  # bytes kept of kettle-exec's standard error
 CLAIM_LIFE = 30  # seconds after which a claim without a call is taken over: its request died
 CLAIM_WAIT = 20  # seconds for which a second request waits for the first one's call
-END_BEFORE = 20  # seconds before a function's own timeout, at which kettle-exec is told to end
-KILL_AFTER = 10  # seconds that it has for that
+END_BEFORE = 20  # seconds before a function's own timeout, when kettle-exec is told to end
+KILL_AFTER = 10  # seconds that kettle-exec has to end
 POLL_THREADS = 16
 MIN_TIMEOUT, DEFAULT_TIMEOUT, MAX_TIMEOUT = 60, 900, 86400  # seconds of a function
 MAGIC = b"KTLE1\n"
@@ -54,8 +54,8 @@ CALL_FORM = re.compile(r"[A-Za-z0-9_-]{1,100}")
 STATUS = {200: "OK", 202: "Accepted", 400: "Bad Request", 404: "Not Found", 405: "Method Not Allowed", 410: "Gone",
           411: "Length Required", 413: "Content Too Large", 500: "Internal Server Error", 503: "Service Unavailable"}
 JOB, DOCTOR = "job", "doctor"
-VOID = "void"  # in place of a call that runs a job: none may any more
-SECRET = []  # of this container, for its later calls
+VOID = "void"  # in place of the call that runs a job: no call may run it any more
+SECRET = []  # the key, kept for later calls of this container
 
 
 class Refused(Exception):
@@ -66,10 +66,10 @@ class Refused(Exception):
         self.status, self.answer = status, dict(more, error=sentence)
 
 
-# ---- What a GPU function does ----
+# ---- The function of a device ----
 
 def end(process):
-    """Ends kettle-exec, which then still writes a result, or kills it with all that it started."""
+    """Tells kettle-exec to end, which then still writes a result; kills it with all its processes if it does not."""
     for number, seconds in ((signal.SIGTERM, KILL_AFTER), (signal.SIGKILL, None)):
         if process.poll() is None:
             try:
@@ -94,7 +94,7 @@ def run_exec(arguments, folder, limit, secret=None):
             process.wait(limit)
         except subprocess.TimeoutExpired:
             pass
-        finally:  # also where Modal cancels the call
+        finally:  # also if Modal cancels the call
             end(process)
         output.seek(0)
         complaints.seek(max(0, complaints.seek(0, os.SEEK_END) - MAX_COMPLAINT))
@@ -102,13 +102,13 @@ def run_exec(arguments, folder, limit, secret=None):
 
 
 def execute(kind, job, data, call, table, program, secret, limit):
-    """One call: {"result": bytes}, {"error": sentence}, or {"superseded": the call that runs the job}. Raises nothing of
-    its own, since the caller could not tell that from Modal's errors."""
+    """Runs one call: {"result": bytes}, {"error": sentence}, or {"superseded": the call that runs the job}. Raises nothing
+    itself, since the caller could not tell that from Modal's errors."""
     if kind == JOB and not table.put("run:" + job, call, skip_if_exists=True):
         first = table.get("run:" + job)
         if first == VOID:
             return {"error": "The job was given up before it began."}
-        if first != call:  # equal where Modal has moved the call to another container
+        if first != call:  # the same if Modal has moved the call to another container
             return {"superseded": first}
     table.put("started:" + call, time.time())
     try:
@@ -130,7 +130,7 @@ def execute(kind, job, data, call, table, program, secret, limit):
 
 
 def take_secret():
-    """The key, which is then no longer in the environment of this process, and cannot be read from its memory."""
+    """Returns the key and removes it from the environment of this process, whose memory others then cannot read."""
     if KEY in os.environ:
         SECRET[:] = [os.environ[KEY]]
         libc = ctypes.CDLL(None)
@@ -157,7 +157,7 @@ def modal_table():
 
 
 class ModalCalls:
-    """All that needs Modal itself: the calls, and how many of them wait."""
+    """Everything that needs Modal itself: the calls, and how many of them wait."""
 
     def __init__(self, functions):
         self.functions = functions
@@ -169,7 +169,7 @@ class ModalCalls:
             raise Refused(503, f"Modal did not take the call: {error}") from None
 
     def get(self, call):
-        """What execute returned; None: it has not ended; {}: Modal does not know it, or no longer."""
+        """The result of execute; None: it has not ended; {}: Modal does not know the call, or no longer."""
         errors = modal.exception
         try:
             return modal.FunctionCall.from_id(call).get(timeout=0)
@@ -184,7 +184,7 @@ class ModalCalls:
             raise Refused(503, f"Modal did not say what became of the call: {error}") from None
         except (TimeoutError, errors.TimeoutError):
             return None
-        except Exception as error:  # that of the function itself
+        except Exception as error:  # an error of the function itself
             return {"error": f"The function failed: {type(error).__name__}: {error}"[:MAX_COMPLAINT]}
 
     def cancel(self, call):
@@ -227,8 +227,8 @@ def read_body(environ, most):
 
 
 class Application:
-    """The WSGI application, over an object with `spawn`, `get`, `cancel` and `queue` as ModalCalls, and a table with `put`,
-    `get` and `pop` as a modal.Dict."""
+    """The WSGI application, over an object with `spawn`, `get`, `cancel` and `queue` like ModalCalls, and a table with
+    `put`, `get` and `pop` like a modal.Dict."""
 
     def __init__(self, configuration, calls, table):
         self.configuration, self.calls, self.table = configuration, calls, table
@@ -268,11 +268,11 @@ class Application:
         return 200, {"id": self.call_of(job, device, body), "interface": INTERFACE}
 
     def find(self, _environ, job):
-        """POST /find/JOB: its call. A job that has none does not run any more, whatever comes late."""
+        """POST /find/JOB: the job's call. A job without a call can no longer run, even if a submission comes late."""
         if not KEY_FORM.fullmatch(job):
             raise Refused(400, "The name of a job is 1 to 200 letters, digits and . _ -")
         claimed = self.table.get("claim:" + job)
-        # A request that died before it could say which call it made: the call itself says so once it begins.
+        # If a request died before it could record its call, the call records itself when it begins.
         call = self.table.get("call:" + job) or self.table.get("run:" + job)
         if not call and claimed is not None and time.time() - claimed < CLAIM_LIFE:
             raise Refused(503, "A request is about to submit this job.")
@@ -283,7 +283,7 @@ class Application:
         return 200, {"id": call, "interface": INTERFACE}
 
     def call_of(self, job, device, body):
-        """The job's call, which is spawned once, whatever is repeated and whatever comes at once."""
+        """The job's call, which is spawned once, even if requests are repeated or come at the same time."""
         give_up = time.monotonic() + CLAIM_WAIT
         while time.monotonic() < give_up:
             call = self.table.get("call:" + job)
@@ -291,7 +291,8 @@ class Application:
                 return call
             if self.table.put("claim:" + job, time.time(), skip_if_exists=True):
                 return self.spawn(job, device, body)
-            # The claim of a dead request. If two take it over at once, "run:" lets one of the two calls run.
+            # The claim of a dead request is removed. If two requests do this at once, "run:" lets only one of the two calls
+            # run.
             claimed = self.table.get("claim:" + job)
             if claimed is not None and time.time() - claimed > CLAIM_LIFE:
                 self.table.pop("claim:" + job, None)
@@ -308,7 +309,7 @@ class Application:
         return call
 
     def doctor(self, _environ, device):
-        """POST /doctor/DEVICE: a call whose result is what `kettle-exec --doctor --json` says there."""
+        """POST /doctor/DEVICE: a call whose result is the report of `kettle-exec --doctor --json` there."""
         find_device(self.configuration, device)
         return 200, {"id": self.calls.spawn(device, DOCTOR, "", b""), "interface": INTERFACE}
 
@@ -325,7 +326,7 @@ class Application:
         return "done" if "result" in answer else "failed" if "error" in answer else "unknown", answer, call
 
     def state(self, call):
-        """One call that Modal says nothing about is no reason to say nothing about others."""
+        """The call's state; "later": Modal does not tell it now, which must not fail the other calls of a poll."""
         try:
             return self.look(call)[0]
         except Refused:
@@ -370,7 +371,7 @@ class Application:
 # ---- The app ----
 
 def check_archive(archive):
-    """The archive beside this file is the one that was configured; its path."""
+    """The path of the archive beside this file, after checking that it is the configured one."""
     if not archive:
         raise SystemExit("modal_app.py has no configuration: `kettle runner init` writes one")
     path = pathlib.Path(__file__).with_name(archive["file"])
@@ -382,7 +383,7 @@ def check_archive(archive):
 
 
 def device_image(device, archive):
-    """The device's own base and packages, and kettle-exec, whose digest is checked again where it is unpacked."""
+    """The device's own base and packages, and kettle-exec. Checks its digest again when unpacking it."""
     if device.get("image"):
         image = modal.Image.from_registry(device["image"], add_python=device.get("python"))
     else:

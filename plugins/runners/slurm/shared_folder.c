@@ -20,7 +20,7 @@
 #include "base/number.h"
 #include "base/xalloc.h"
 
-#define PROGRESS_READ (16u << 10) /* bytes of a job's progress in one look */
+#define PROGRESS_READ (16u << 10) /* bytes of a job's progress that are read at a time */
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 #define LAST_WORDS 400 /* bytes of a log's last line */
 
@@ -45,7 +45,7 @@ shared_folder_make(const char *folder, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_ENOENT,
 			"The shared folder %s cannot be reached: %s; mount it, or make it with `kettle runner init`.", folder,
 			strerror(errno));
-	/* Others could put plans and links there. */
+	/* Other users could put plans and links there. */
 	if (there.st_uid != geteuid() || (there.st_mode & 022))
 		return kettle_fail(err, KETTLE_EACCES,
 			"The folder %s must belong to the user who runs Kettle, and others must not be able to write to it: take "
@@ -108,7 +108,7 @@ shared_folder_array(const char *folder, const char *name, size_t *ret_task)
 	if (!space || !number_parse_integer(space + 1, &task) || task < 0 || task >= SHARED_ARRAY_MAX)
 		return NULL;
 	*space = '\0';
-	/* It becomes a part of paths and of Slurm's arguments. */
+	/* The name becomes part of paths and of Slurm's arguments. */
 	if (strspn(text, NAME_CHARACTERS) != strlen(text) || text[0] == '.' || text[0] == '-')
 		return NULL;
 	*ret_task = (size_t)task;
@@ -126,10 +126,13 @@ int
 shared_folder_claim(const char *folder, const char *name, struct kettle_error *err)
 {
 	AUTO_FREE char *claim = claim_path(folder, name);
-	/* What is missing says something only of a folder that was there before. */
+	/* A missing file means something only if the folder could be reached before. */
 	bool there = shared_folder_is_there(folder);
 	struct stat made;
-	/* A link, where a run makes a folder: an engine that was killed before it could say so finds its own claim again. */
+	/*
+	 * The engine makes a link, a run makes a folder: an engine that was killed before it could act recognises its own
+	 * claim.
+	 */
 	if (symlink(".", claim) == 0 || (errno == EEXIST && lstat(claim, &made) == 0 && S_ISLNK(made.st_mode)))
 		return 1;
 	if (errno == EEXIST || (errno == ENOENT && there))
@@ -159,7 +162,7 @@ void
 shared_folder_remove(const char *folder, const char *name)
 {
 	AUTO_FREE char *path = job_folder(folder, name);
-	(void)file_remove_tree(path, NULL); /* what is left goes with a later sweep */
+	(void)file_remove_tree(path, NULL); /* a later sweep removes the rest */
 }
 
 static char *
@@ -212,7 +215,7 @@ int
 shared_folder_results(const char *folder, size_t most, json_t **ret_names, struct kettle_error *err)
 {
 	AUTO_FREE char *path = path_join(folder, "results");
-	AUTO_DIR DIR *dir = opendir(path); /* over NFS that looks again, where a stat of a file may answer from memory */
+	AUTO_DIR DIR *dir = opendir(path); /* over NFS this looks again, while a stat of a file may use a cached answer */
 	if (!dir)
 		return kettle_fail(err,
 			errno == ENOENT   ? KETTLE_ENOENT
@@ -222,7 +225,7 @@ shared_folder_results(const char *folder, size_t most, json_t **ret_names, struc
 	AUTO_JSON json_t *names = json_array();
 	for (const struct dirent *entry; json_array_size(names) < most && (entry = readdir(dir));)
 		if (entry->d_name[0] != '.')
-			(void)json_array_append_new(names, json_string(entry->d_name)); /* what is no UTF-8 is no job's */
+			(void)json_array_append_new(names, json_string(entry->d_name)); /* a name that is not UTF-8 is no job's */
 	*ret_names = STEAL(names);
 	return 0;
 }
@@ -241,7 +244,7 @@ shared_folder_progress(const char *folder, const char *name, size_t *offset)
 	ssize_t size = read_all(fd, text, PROGRESS_READ);
 	const char *end = size > 0 ? memrchr(text, '\n', (size_t)size) : NULL;
 	if (!end) {
-		if (size == PROGRESS_READ) /* no line of kettle-exec is that long: no more is read */
+		if (size == PROGRESS_READ) /* no line of kettle-exec is this long: stop reading */
 			*offset = SHARED_PROGRESS_MAX;
 		return NULL;
 	}
@@ -276,7 +279,10 @@ shared_folder_last_words(const char *folder, const char *name, const char *array
 	return xstrdup(line ? line + 1 : text);
 }
 
-/* Removes what has not changed for so many days, also what kettle-exec was writing when it died: .NAME. */
+/*
+ * Removes files that have not changed for so many days, including .NAME, which kettle-exec leaves if it dies while
+ * writing.
+ */
 static void
 sweep(const char *folder, const char *part, int64_t now_ms, int days)
 {

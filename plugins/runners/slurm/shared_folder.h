@@ -32,44 +32,56 @@
 
 extern const char slurm_job_script[]; /* slurm-job.sh of the sources */
 
-/* Makes what is missing of the folder's own folders. ENOENT: the folder itself is missing; EACCES: others can write to it. */
+/*
+ * Makes the missing ones of the folder's own folders. ENOENT: the folder itself is missing; EACCES: other users can
+ * write to it.
+ */
 int shared_folder_make(const char *folder, struct kettle_error *err);
 /* Writes the job script, unless it is there. */
 int shared_folder_put_script(const char *folder, struct kettle_error *err);
-/* Makes the folder of a job and puts its sealed plan there, if it has one; array NULL: it is no task. ECONFLICT: it has begun before. */
+/*
+ * Makes the folder of a job and writes its sealed plan there, if it has one; array NULL: the job is no task.
+ * ECONFLICT: the job has begun before.
+ */
 int shared_folder_put(const char *folder, const char *name, const void *plan, size_t size, const char *array,
 	size_t task, struct kettle_error *err);
-/* Puts the list of an array's names there, one a line. */
+/* Writes the list of an array's names, one a line. */
 int shared_folder_put_list(const char *folder, const char *array, const char *list, struct kettle_error *err);
-/* What shared_folder_put said of the array. New string, or NULL: it is no task of any. */
+/* The array that shared_folder_put recorded. New string; NULL: the job is no task. */
 char *shared_folder_array(const char *folder, const char *name, size_t *ret_task);
 /* Whether the folder can be reached: a mount that is gone shows nothing of any job. */
 bool shared_folder_is_there(const char *folder);
-/* Claims a job, so that it never begins. 1: it had not begun, whenever it was claimed; 0: it has, or its folder is gone; else an error. */
+/*
+ * Claims a job, so that it never begins. 1: it had not begun, whether it is claimed now or was before; 0: it has
+ * begun, or its folder is gone; else an error.
+ */
 int shared_folder_claim(const char *folder, const char *name, struct kettle_error *err);
-/* The id of its array that the run of a job has written into its claim. New string, or NULL: there is none. */
+/* The id of its array, which the run of a job has written into its claim. New string; NULL: there is none. */
 char *shared_folder_claim_id(const char *folder, const char *name);
-/* Whether there is anything of a job but a result. */
+/* Whether there are files of a job other than its result. */
 bool shared_folder_has(const char *folder, const char *name);
 /* Removes a job's folder. */
 void shared_folder_remove(const char *folder, const char *name);
-/* Puts a job's result into done/, or where there is none its claim, and removes its folder; array: whose last task it is, or NULL. */
+/*
+ * Moves a job's result into done/ (without a result: its claim), and removes its folder. array: the array whose last
+ * task it is, or NULL.
+ */
 void shared_folder_retire(const char *folder, const char *name, const char *array);
-/* Puts what done/ has of a job back. */
+/* Moves a job's files in done/ back. */
 void shared_folder_restore(const char *folder, const char *name);
 /* The path of a result. New string. */
 char *shared_folder_result(const char *folder, const char *name);
-/* The names in results/, of at most `most` files: an array of texts. ENOENT, EACCES, EIO. New reference. */
+/* The names of at most `most` files in results/, an array of texts. ENOENT, EACCES, EIO. New reference. */
 int shared_folder_results(const char *folder, size_t most, json_t **ret_names, struct kettle_error *err);
-/* The whole lines behind an offset of a job's progress, which is moved; NULL: there are none. New string. */
+/* The whole lines after an offset of a job's progress. Moves the offset. New string; NULL: there are none. */
 char *shared_folder_progress(const char *folder, const char *name, size_t *offset);
-/* The report that a run of kettle-exec --doctor has left; 1, or 0: there is none yet. New string in *ret_text. */
+/* The report of a run of kettle-exec --doctor. 1; 0: there is none yet. New string in *ret_text. */
 int shared_folder_report(const char *folder, const char *name, char **ret_text, size_t *ret_size);
-/* The last line of what a job's script has printed; array as for shared_folder_put. New string, "": nothing. */
+/* The last line that a job's script has printed; array as for shared_folder_put. New string; "": nothing. */
 char *shared_folder_last_words(const char *folder, const char *name, const char *array, size_t task);
 /*
- * Removes jobs and results that have not changed for SHARED_KEEP_DAYS, of engines that are no more, and what is in done/ for
- * SHARED_DONE_DAYS.
+ * Removes jobs and results that have not changed for SHARED_KEEP_DAYS, left by former engines, and files in done/
+ * after SHARED_DONE_DAYS.
  */
 void shared_folder_sweep(const char *folder, int64_t now_ms);
 

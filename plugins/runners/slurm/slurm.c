@@ -3,9 +3,9 @@
  * The runner `slurm`: jobs run on the nodes of a cluster that Slurm schedules.
  *
  * Theory of operation. Plans and results travel sealed through a folder that the engine and the nodes share
- * (shared_folder.h); the commands of Slurm are the interface to the rest, since they stay the same over its versions.
- * slurm_submit.c gives jobs to sbatch, slurm_queue.c lists the queue, slurm_look.c looks for results, and slurm_job.c says what that
- * means for a job, to runners/common, where its life is.
+ * (shared_folder.h). The commands of Slurm are the interface to everything else, since they stay the same over its
+ * versions. slurm_submit.c gives jobs to sbatch, slurm_queue.c lists the queue, slurm_look.c looks for results, and
+ * slurm_job.c reports what they mean for a job to runners/common, which decides the rest.
  */
 #include <config.h>
 
@@ -146,7 +146,7 @@ start(void *self, struct kettle_error *err)
 	return remote_start(slurm, err);
 }
 
-/* No job is left that the engine waits for. */
+/* No job is left for which the engine waits. */
 static void
 on_remote_stopped(void *arg)
 {

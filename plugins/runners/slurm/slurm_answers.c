@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What Slurm's commands print, read strictly. */
+/* The output of Slurm's commands, read strictly. */
 #include <config.h>
 
 #include "runners/slurm/slurm_answers.h"
@@ -42,7 +42,7 @@ squeue_row_parse(char *line, struct squeue_row *ret_row)
 			*line++ = '\0';
 	}
 	bool is_task = strcmp(fields[1], "N/A") != 0;
-	/* A part of an array that --array did not spread ("[3-7]") is no task either. */
+	/* A part of an array that --array did not split ("[3-7]") is no task. */
 	if (!is_id(fields[0]) || (is_task && (!is_id(fields[1]) || !number_parse_integer(fields[1], &task))) ||
 		!*fields[2] || !*fields[4])
 		return false;
@@ -96,14 +96,14 @@ bool
 sbatch_is_refusal(const char *line, const char **ret_reason)
 {
 	static const char before[] = "Batch job submission failed: ";
-	/* Of slurm_errno: the request itself is at fault. Limits ("Job violates accounting/QOS policy") may pass. */
+	/* From slurm_errno: the request itself is at fault. Limits ("Job violates accounting/QOS policy") may pass. */
 	static const char *const refusals[] = {"Invalid ", "Requested ", "Access/permission denied",
 		"User's group not permitted", "Node count specification invalid", "More processors requested than permitted",
 		"Memory required by task is not available", "Memory specification can not be satisfied",
 		"CPU count specification invalid", "Time limit specification required", "Pathname of a file"};
 	const char *reason = strstr(line, before);
 	*ret_reason = reason ? reason + strlen(before) : line;
-	/* What sbatch itself refuses, before it asks the controller: an option that it does not know. */
+	/* sbatch itself refuses an unknown option before it asks the controller. */
 	if (!reason)
 		return strstr(line, "unrecognized option") || strstr(line, "invalid option") ||
 			   strstr(line, "error: Invalid ") || strstr(line, "Unable to open file");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The argument vectors of Slurm's commands, from what a unit says. */
+/* The argument vectors of Slurm's commands, from the options of a unit. */
 #include <config.h>
 
 #include "runners/slurm/slurm_arguments.h"
@@ -11,8 +11,8 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 
-#define SPARE_MB 512    /* of a job's memory, for kettle-exec and Slurm's own */
-#define SPARE_MINUTES 3 /* of a job's time, for its start and the sending of its result */
+#define SPARE_MB 512    /* of a job's memory, for kettle-exec and Slurm itself */
+#define SPARE_MINUTES 3 /* of a job's time, for its start and for sending its result */
 #define UNKNOWN_MINUTES 60
 #define MAX_MINUTES 525600
 
@@ -42,7 +42,7 @@ const struct kettle_option slurm_unit_options[SLURM_UNIT_OPTIONS] = {
 int
 slurm_unit_check(const json_t *unit, struct kettle_error *err)
 {
-	/* What the runner says itself, or what would make the job another one than it looks for. */
+	/* Flags that the runner sets itself, or that would make the job another one than it looks for. */
 	static const char *const own[] = {"array", "chdir", "cluster-constraint", "clusters", "error", "export", "input",
 		"help", "job-name", "no-requeue", "output", "parsable", "requeue", "test-only", "time", "usage", "version",
 		"wait", "wrap"};
@@ -56,7 +56,7 @@ slurm_unit_check(const json_t *unit, struct kettle_error *err)
 			return kettle_fail(
 				err, KETTLE_EINVAL, "`flags` has `%s`, which is no option of the form --NAME or --NAME=VALUE.", text);
 		for (size_t k = 0; k < ARRAY_SIZE(own); k++)
-			/* sbatch also takes the beginning of a name. */
+			/* sbatch also accepts the beginning of a name. */
 			if (length <= strlen(own[k]) && strncmp(text + 2, own[k], length) == 0 &&
 				(length == strlen(own[k]) || length >= 3))
 				return kettle_fail(err, KETTLE_EINVAL, "`flags` has `%s`, but --%s is not for units: %s.", text, own[k],
@@ -118,7 +118,7 @@ sbatch_arguments(const struct sbatch_request *request, struct arguments *argumen
 	arguments_add(arguments, "%s", request->sbatch);
 	arguments_add(arguments, "--parsable");
 	arguments_add(arguments, "--job-name=%s", request->name);
-	/* A job that Slurm started again by itself would refuse to run: the engine decides on further attempts. */
+	/* Only the engine decides on further attempts: a job that Slurm started again would refuse to run. */
 	arguments_add(arguments, "--no-requeue");
 	arguments_add(arguments, "--nodes=1");
 	arguments_add(arguments, "--ntasks=1");

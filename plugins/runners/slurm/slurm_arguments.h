@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The argument vectors of Slurm's commands, from what a unit says. All [any]. */
+/* The argument vectors of Slurm's commands, from the options of a unit. All [any]. */
 #ifndef KETTLE_RUNNERS_SLURM_ARGUMENTS_H
 #define KETTLE_RUNNERS_SLURM_ARGUMENTS_H
 
@@ -18,15 +18,15 @@
 #define SLURM_UNIT_OPTIONS 8
 extern const struct kettle_option slurm_unit_options[SLURM_UNIT_OPTIONS];
 
-/* EINVAL: a flag of the unit's options is one that this runner must set itself, or no long option at all. */
+/* EINVAL: a flag in the unit's options is one that this runner sets itself, or is no long option. */
 int slurm_unit_check(const json_t *unit, struct kettle_error *err);
-/* The memory of a job in MiB: what the options say, else what the unit's `memory` needs, else the default. */
+/* The memory of a job in MiB: from the options, else from the unit's `memory`, else the default. */
 long long slurm_unit_memory_mb(const json_t *unit);
-/* The minutes of a job: what the options say, else the time that its plan may take (deadline_ms, 0: unknown). */
+/* The minutes of a job: from the options, else the time that its plan may take (deadline_ms, 0: unknown). */
 long long slurm_unit_minutes(const json_t *unit, uint64_t deadline_ms);
 /*
- * The unit as kettle-exec on a node gets it: without its slots here, since there the job has what Slurm gave it alone, and
- * with the memory of the job. New reference.
+ * The unit for kettle-exec on a node: without its slots, since the job has Slurm's allocation for itself, and with the
+ * job's memory. New reference.
  */
 json_t *slurm_unit_on_node(const json_t *unit);
 
@@ -35,12 +35,12 @@ struct sbatch_request {
 	const char *sbatch; /* the command */
 	const json_t *unit;
 	const char *name;   /* of the job or array */
-	const char *output; /* the file for what the script prints */
-	size_t tasks;       /* of an array; 0: it is none */
+	const char *output; /* receives the script's output */
+	size_t tasks;       /* of an array; 0: a single job */
 	long long minutes;
 };
 
-/* sbatch and its options; the script and its arguments follow. */
+/* Appends sbatch and its options; the script and its arguments follow. */
 void sbatch_arguments(const struct sbatch_request *request, struct arguments *arguments);
 
 #endif

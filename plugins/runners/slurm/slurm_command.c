@@ -2,9 +2,9 @@
 /*
  * The commands of Slurm.
  *
- * Theory of operation. Each command is a child with a vector of arguments, without a shell and without input. Its output is
- * bounded in lines and in the length of a line, and it is killed when it takes longer than `command_s`: a controller that does
- * not answer makes the commands wait. Whatever happens on_end is called once.
+ * Theory of operation. Each command is a child with a vector of arguments, without a shell and without input. The
+ * number and the length of its output lines are limited, and it is killed when it takes longer than `command_s`: the
+ * commands wait for a controller that does not answer. on_end is called once in every case.
  */
 #include <config.h>
 
@@ -33,7 +33,7 @@ struct slurm_command {
 	char name[64];
 };
 
-/* Whether it has written more lines than it may: then it is killed. */
+/* Whether the command has written more lines than it may; if so, kills it. */
 static bool
 is_flood(struct slurm_command *command, size_t lines, size_t most)
 {

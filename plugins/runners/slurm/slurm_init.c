@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The shared folder is prepared, in the process of the operator, who waits. */
+/* Prepares the shared folder, in the process of the operator, who waits. */
 #include <config.h>
 
 #include "runners/slurm/slurm_internal.h"
@@ -18,17 +18,17 @@
 #include "runners/slurm/shared_folder.h"
 #include "sealed/sealed.h"
 
-/* The unpacking of the archive, once all else is written. */
+/* Unpacking the archive, after everything else is written. */
 struct unpacking {
 	struct slurm *slurm;
-	json_t *result; /* what init answers */
+	json_t *result; /* the answer of init */
 	char *folder;
-	char *target, *fresh; /* where the archive is unpacked to, and where until then */
+	char *target, *fresh; /* where the archive belongs; where it is unpacked */
 	remote_done done;
 	void *arg;
 };
 
-/* The key: that of the section, else the one that is there, else a new one. */
+/* Writes the key: the section's, else the existing one, else a new one. */
 static int
 put_key(struct init *init, const char *folder, struct kettle_error *err)
 {
@@ -61,7 +61,7 @@ make_folder(const char *folder, struct kettle_error *err)
 	return rc < 0 ? rc : shared_folder_make(folder, err);
 }
 
-/* All but the archive. */
+/* Writes everything except the archive. */
 static int
 write_files(struct init *init, struct kettle_error *err)
 {
@@ -121,7 +121,7 @@ on_unpacked(void *arg, const struct slurm_end *end)
 	finish(unpacking, &err);
 }
 
-/* 1: it is being unpacked, and on_unpacked goes on; 0: it is there. */
+/* Returns 1: it is being unpacked, and on_unpacked goes on; 0: it exists. */
 static int
 unpack(struct unpacking *unpacking, struct kettle_error *err)
 {

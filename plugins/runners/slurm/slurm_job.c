@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs of the runner slurm: what Slurm and the shared folder say, as answers to what runners/common asks.
+ * Jobs of the runner slurm: turns the state of Slurm and of the shared folder into answers for runners/common.
  *
- * Theory of operation. A job is known by its unique name, or as a task of an array of a unique name; ids of Slurm are used again after
- * its controller has crashed, so an id is used only while the newest snapshot has it with the name, or, until there is a snapshot,
- * where the run of the job itself has said it. Whether a job may begin is decided once,
- * by the `claim` in its folder: a folder that the first run of the job makes, or a link by which the engine gives the job up. So a job that
- * the controller has forgotten, or starts a second time, runs at most once, and the engine knows whether it ever began. What
- * touches the shared folder is done on threads of the pool; what squeue and they find is kept in the job, and the next request of
- * runners/common is answered by it. A job that has ended is ORPHANED for some time after it has left the queue: what Slurm still
- * runs of it is cancelled, also if a controller that has crashed lists it once more. Its result stays in the folder for a day, and the
- * claim of a job without one, since the engine may be killed before it has stored the verdict or the loss.
+ * Theory of operation. A job is identified by its unique name, or as a task of an array with a unique name. Slurm uses
+ * ids again after its controller has crashed, so an id is used only while the newest snapshot has it with the name or,
+ * until there is a snapshot, if the run of the job itself has told it.
+ *
+ * The `claim` in a job's folder decides once whether the job may begin: the first run of the job makes it as a folder,
+ * or the engine makes it as a link to give the job up. So a job that the controller has forgotten, or starts a second
+ * time, runs at most once, and the engine knows whether it ever began.
+ *
+ * Threads of the pool do all work in the shared folder. Their findings and squeue's are kept in the job, and answer
+ * the next request of runners/common.
+ *
+ * A job that has ended stays ORPHANED for some time after it has left the queue: if Slurm still runs it, or if a
+ * crashed controller lists it again, it is cancelled. Its result, or the claim of a job without one, stays in the
+ * folder for a day, since the engine may be killed before it has stored the verdict or the loss.
  */
 #include <config.h>
 
@@ -28,11 +33,11 @@
 #include "runners/slurm/shared_folder.h"
 
 #define CANCEL_AGAIN_MS 3000
-#define CANCEL_TASKS 100    /* of one scancel */
-#define LEFT_OVER_MS 8000   /* a job that has ended and is still listed after this is cancelled */
-#define REMEMBER_MS 600000  /* for so long one that had left the queue is known again */
-#define REMEMBERED_MS 30000 /* between two looks at such a one */
-#define FORGET_MS 86400000  /* a job that has ended, while no snapshot comes */
+#define CANCEL_TASKS 100    /* tasks of one scancel */
+#define LEFT_OVER_MS 8000   /* after this a job that has ended and is still listed is cancelled */
+#define REMEMBER_MS 600000  /* for which a job that has left the queue is remembered */
+#define REMEMBERED_MS 30000 /* between two looks at a remembered job */
+#define FORGET_MS 86400000  /* for which a job that has ended is remembered if no snapshot comes */
 #define OVERDUE_MS 60000    /* beyond the time that Slurm was given for a job */
 #define DOCTOR_MS 150000    /* the command itself waits for three minutes */
 
@@ -75,7 +80,7 @@ slurm_job_set_array(struct slurm_job *own, char *array_take, size_t task)
 	(void)snprintf(number, sizeof(number), "%zu", task);
 	if (!tasks)
 		json_object_set_new(arrays, array_take, tasks = json_object());
-	if (json_object_get(tasks, number)) { /* two folders that name the same task: one of them was changed by hand */
+	if (json_object_get(tasks, number)) { /* two folders name the same task: a user has changed one */
 		free(array_take);
 		return;
 	}
@@ -96,7 +101,7 @@ leave_array(struct slurm_job *own)
 	free(own->array);
 }
 
-/* Whether this is so of any task of the job's array. */
+/* Whether `fits` holds for any task of the job's array. */
 static bool
 any_task(const struct slurm_job *own, bool (*fits)(const struct slurm_job *task, const struct slurm_job *own))
 {
@@ -130,7 +135,7 @@ slurm_work(struct slurm *slurm, kettle_fn work, kettle_fn after, void *arg)
 	struct kettle_error err = {0};
 	slurm->busy++;
 	if (slurm->host->work(slurm->host, work, after, arg, &err) < 0)
-		after(arg); /* the engine closes: what work would have found stays unknown */
+		after(arg); /* the engine is closing: `after` runs without results of `work` */
 }
 
 void
@@ -149,33 +154,33 @@ slurm_finish_stop(struct slurm *slurm)
 	}
 }
 
-/* One to a job's folder. */
+/* One visit to a job's folder. */
 struct visit {
 	struct slurm *slurm;
-	uint64_t serial; /* of the job, which may be no more at the end */
+	uint64_t serial; /* of the job, which may have ended when the visit does */
 	char *folder, *name, *array;
 	size_t task;
-	bool places, claims, retires; /* what it does: finds the job's array, claims the job, removes its files */
+	bool places, claims, retires; /* find the job's array; claim the job; remove its files */
 	bool recovered;
-	bool there; /* the folder can be reached, so array says what is there */
+	bool there; /* the folder can be reached, so array is right */
 	bool has_result;
-	int claimed; /* as shared_folder_claim says */
-	char *id;    /* of a job that has begun, as shared_folder_claim_id says */
+	int claimed; /* result of shared_folder_claim */
+	char *id;    /* of a job that has begun; result of shared_folder_claim_id */
 	char *words;
 	/* The loop's. */
 	void (*then)(struct slurm_job *own, const struct visit *visit);
-	char *why; /* of a job that is given up */
+	char *why; /* for a job that is given up */
 };
 
 static void
 claim(struct visit *visit)
 {
 	AUTO_FREE char *result = shared_folder_result(visit->folder, visit->name);
-	/* Claimed first: a run that was there before has left its result, or never will. */
+	/* Claims first: after that, an earlier run has left its result or never will. */
 	visit->claimed = shared_folder_claim(visit->folder, visit->name, NULL);
 	visit->has_result = access(result, F_OK) == 0;
 	bool is_known = shared_folder_has(visit->folder, visit->name);
-	/* What is not seen says nothing where the folder has gone away meanwhile. */
+	/* A file that is not seen means nothing if the folder has gone away meanwhile. */
 	if (visit->claimed == 0 && !shared_folder_is_there(visit->folder))
 		visit->claimed = KETTLE_EUNAVAIL;
 	else if (visit->claimed == 0 && visit->recovered && !is_known)
@@ -254,14 +259,14 @@ start_visit(struct slurm_job *own, struct visit *visit)
 	slurm_work(slurm_of(own), visit_folder, on_visited, visit);
 }
 
-/* The next request comes when more is known. */
+/* Has the next request sent later, when more is known. */
 static void
 wait_for_more(const struct slurm_job *own)
 {
 	remote_wait(own->job, slurm_now_ms(slurm_of(own)) + slurm_of(own)->poll_ms);
 }
 
-/* ---- the end of its files ---- */
+/* ---- removing its files ---- */
 
 static bool
 needs_list(const struct slurm_job *task, const struct slurm_job *own)
@@ -269,14 +274,14 @@ needs_list(const struct slurm_job *task, const struct slurm_job *own)
 	return task != own && !task->retired;
 }
 
-/* Removes what it has in the shared folder, but for a result, which stays in done/ for a while. */
+/* Removes the job's files from the shared folder, except its result, which stays in done/ for a while. */
 static void
 retire(struct slurm_job *own)
 {
 	struct visit *visit = visit_new(own, false, NULL);
 	own->retired = visit->retires = true;
 	visit->places = false;
-	/* The array's list goes with the last task. */
+	/* The last task removes the array's list. */
 	if (any_task(own, needs_list))
 		free(STEAL(visit->array));
 	slurm_work(visit->slurm, visit_folder, on_visited, visit);
@@ -291,10 +296,10 @@ take_lost(struct slurm_job *own, const struct visit *visit)
 	const char *words = visit->words;
 	const char *final = own->standing == SLURM_TAKEN_AWAY || own->standing == SLURM_FAILED ? own->state : "";
 	failpoint("slurm.claimed");
-	/* Where the folder cannot be reached, or a result has come, the next look decides. */
+	/* If the folder cannot be reached, or a result has come, the next look decides. */
 	if (job->phase != REMOTE_SUBMITTED || job->cancelled || !own->missing_ms || visit->claimed < 0 || visit->has_result)
 		return;
-	/* Nothing will come of it any more; sentences are for operators and participants. */
+	/* The job is lost. The sentences are for operators and participants. */
 	if (own->standing == SLURM_FAILED)
 		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its job in Slurm ended without a result (%s)%s%s", final,
 			*words ? ": " : ".", words);
@@ -326,7 +331,7 @@ take_given_up(struct slurm_job *own, const struct visit *visit)
 		remote_lost(job, visit->claimed == 1 ? KETTLE_LOSS_AWAY : KETTLE_LOSS_UNREACHED, "%s", visit->why);
 		return;
 	}
-	/* It has begun, and from now on the time of a job that runs counts. */
+	/* The job has begun; its time to run counts from now on. */
 	remote_accepted(job);
 	remote_update(job, visit->has_result ? REMOTE_ENDED : REMOTE_RUNNING, visit->why);
 }
@@ -349,9 +354,10 @@ give_up(struct remote_job *job, const char *why)
 /* ---- scancel ---- */
 
 /*
- * A task can only be named by its id, so the newest snapshot must say that the id is still that of its array; where no snapshot has
- * come since sbatch was called, its own run may say so. One that sbatch has not accepted may run nevertheless; where Slurm
- * gets it later, slurm_job_accepted has it cancelled once more.
+ * Whether the job needs a scancel now. A task can only be named by its id. So the newest snapshot must show that the
+ * id still belongs to its array or, if no snapshot has come since sbatch was called, the task's own run must have told
+ * the id. A job that sbatch has not accepted may run nevertheless; if Slurm gets it later, slurm_job_accepted has it
+ * cancelled again.
  */
 static bool
 needs_cancel(const struct slurm_job *own, uint64_t now)
@@ -369,7 +375,7 @@ needs_cancel(const struct slurm_job *own, uint64_t now)
 	return own->array || (left && own->missing_ms) ? listed : true;
 }
 
-/* It is tried again every few seconds, and said once. */
+/* Records the end of a scancel. A failed one is repeated every few seconds, and logged once. */
 static void
 take_cancelled(struct slurm *slurm, bool worked, const char *why)
 {
@@ -420,7 +426,7 @@ cancel_next(struct slurm *slurm)
 			arguments_add(&arguments, "%s", slurm->scancel);
 			arguments_add(&arguments, "--quiet");
 		}
-		/* Beside any of these scancel takes ID_TASK for the whole array. */
+		/* Together with one of these options, scancel takes ID_TASK for the whole array. */
 		if (!own->array) {
 			arguments_add(&arguments, "--user=%s", slurm->uid);
 			arguments_add(&arguments, "--name=%s", job->name);
@@ -449,14 +455,14 @@ take_claimed(struct slurm_job *own, const struct visit *visit)
 		memcpy(own->id, visit->id, strlen(visit->id) + 1);
 	if (job->phase >= REMOTE_ORPHANED || !job->cancelled)
 		return;
-	/* It has not begun and never will: only its place in the queue is left. */
+	/* The job has not begun and never will: only its place in the queue is left. */
 	if (visit->claimed == 1)
 		remote_cancelled(job);
 	else
 		remote_update(job, REMOTE_PENDING, NULL);
 }
 
-/* It is completed, and what is left of it goes: its place in the queue, and its files when it has left that. */
+/* Cleans up after a completed job: its place in the queue first, then its files. */
 static void
 tend(struct slurm_job *own)
 {
@@ -483,7 +489,7 @@ cancel(struct remote_job *job)
 	own->unwanted = true;
 	if (job->phase == REMOTE_SENDING && !own->written && !own->in_batch)
 		remote_cancelled(job);
-	else if (own->visiting || !own->written) /* its end comes before sbatch is called */
+	else if (own->visiting || !own->written) /* the visit or the batch ends first, before sbatch */
 		wait_for_more(own);
 	else if (!own->claimed)
 		start_visit(own, visit_new(own, true, take_claimed));
@@ -557,7 +563,7 @@ has_come(const struct slurm_job *task, const struct slurm_job *own)
 	return slurm_job_is_listed(task) && task->seen > own->since_snapshot;
 }
 
-/* After a restart its folder tells, and else the next snapshot. */
+/* Finds a job: after a restart in its folder, otherwise in the next snapshot. */
 static void
 find(struct remote_job *job)
 {
@@ -584,7 +590,7 @@ ask(struct remote_job *job)
 	if (job->report && now - own->began_ms > DOCTOR_MS)
 		remote_report(job, NULL, "Slurm did not run the job within 150 s; see what it waits for with `squeue`.");
 	else if (now < slurm->look_ms)
-		remote_wait(job, slurm->look_ms); /* with all others */
+		remote_wait(job, slurm->look_ms); /* together with all others */
 	else
 		own->asked = true;
 }
@@ -598,7 +604,7 @@ fetch(struct remote_job *job)
 	remote_result_file(job, path);
 }
 
-/* What threads and commands find is not of the request that is ended. */
+/* Results of threads and commands do not belong to a single request, so there is nothing to end. */
 static bool
 halt(struct remote_job *job)
 {

@@ -2,9 +2,10 @@
 /*
  * Looks into the shared folder.
  *
- * Theory of operation. One look at a time, on a thread of the pool, lists results/ and reads the progress of jobs that run. It
- * answers for all jobs that are asked for: one that has left a result has ended; of the others the newest snapshot of the queue
- * tells. While the queue or the folder cannot be read nothing counts against a job that has begun.
+ * Theory of operation. One look at a time, on a thread of the pool, lists results/ and reads the progress of running
+ * jobs. It answers for all jobs that wait for an answer: a job with a result has ended; for the others the newest
+ * snapshot of the queue decides. While the queue or the folder cannot be read, nothing counts against a job that has
+ * begun.
  */
 #include <config.h>
 
@@ -25,8 +26,8 @@
 struct look_item {
 	char *name, *text;
 	size_t offset;
-	bool is_doctor; /* its text is a report, and then: */
-	json_t *report; /* NULL: it is none */
+	bool is_doctor; /* text is a report; false: progress */
+	json_t *report; /* NULL: text is not JSON */
 	char *words;
 };
 
@@ -35,8 +36,8 @@ struct look {
 	char *folder;
 	struct look_item *items;
 	size_t count;
-	bool sweeps;   /* what is old is removed, too */
-	json_t *names; /* of results; NULL: see err */
+	bool sweeps;   /* also removes old files */
+	json_t *names; /* in results/; NULL: see err */
 	uint64_t began_ms;
 	struct kettle_error err;
 };
@@ -60,7 +61,7 @@ look(void *arg)
 	}
 }
 
-/* What it says may end the job. */
+/* Handles a job's progress or report, which may end the job. */
 static void
 take_item(struct slurm *slurm, struct look_item *item)
 {
@@ -82,7 +83,7 @@ take_item(struct slurm *slurm, struct look_item *item)
 	}
 }
 
-/* The job has left no result. */
+/* Answers for a job that has left no result. */
 static void
 answer(struct remote_job *job, void *arg)
 {

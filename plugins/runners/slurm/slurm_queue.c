@@ -2,10 +2,11 @@
 /*
  * squeue.
  *
- * Theory of operation. One squeue lists all of the user's jobs, with those that have ended, for as long as the controller knows
- * them: that is a snapshot. It counts if squeue worked, its first line is the header and each further one is a row. A job
- * that has left the queue in a snapshot, which began after Slurm had accepted it, is missed; if it is still missed after the grace
- * time and a look that found no result, it is lost. While the controller or the folder cannot be reached no job is.
+ * Theory of operation. One squeue lists all of the user's jobs, including ended ones as long as the controller knows
+ * them: this is a snapshot. It is valid if squeue worked, its first line is the header and each further line is a row.
+ * A job is missed if the queue lacks it in a snapshot that began after Slurm had accepted it. If it is still missed
+ * after the grace time and after a look that found no result, it is lost. While the controller or the folder cannot be
+ * reached, no job is lost.
  */
 #include <config.h>
 
@@ -22,14 +23,14 @@
 #define MAX_ROWS 1000000
 #define QUERY_AGAIN_MS 2000
 #define QUERY_MOST_MS 10000
-#define REMEMBERED_MS 30000 /* between two calls of squeue for jobs alone that had left the queue */
+#define REMEMBERED_MS 30000 /* between two calls of squeue only for jobs that had left the queue */
 #define STATUS_MS 20000
 
 struct slurm_query {
 	struct slurm *slurm;
 	bool has_header, is_void;
 	uint64_t began_ms;
-	struct buf part; /* of a row that has more lines */
+	struct buf part; /* the part read so far of a row with several lines */
 };
 
 static void
@@ -44,7 +45,7 @@ take_row(struct slurm_query *query, char *text)
 	struct slurm_job *own = slurm_job_of_row(slurm, &row);
 	enum slurm_standing standing = slurm_standing(row.state);
 	bool in_queue = standing == SLURM_PENDING || standing == SLURM_RUNNING;
-	/* A job that was sent twice may have two rows, and one in the queue counts. */
+	/* A job that was sent twice may have two rows; the one in the queue counts. */
 	if (!own || (!in_queue && own->seen == slurm->snapshot))
 		return;
 	own->seen = in_queue ? slurm->snapshot : own->seen;
@@ -118,7 +119,7 @@ on_queried(void *arg, const struct slurm_end *end)
 		if (slurm->query_failures > 0)
 			slurm_submit_soon(slurm);
 		slurm->query_failures = 0;
-		/* A large queue is listed more rarely. */
+		/* Lists a large queue less often. */
 		slurm->query_ms = now + (took * 10 > slurm->queue_ms ? took * 10 : slurm->queue_ms);
 		take_snapshot(slurm);
 	}
@@ -136,7 +137,7 @@ start_query(struct slurm *slurm)
 	*query = (struct slurm_query){.slurm = slurm, .began_ms = slurm_now_ms(slurm)};
 	arguments_add(&arguments, "%s", slurm->squeue);
 	arguments_add(&arguments, "--array");
-	arguments_add(&arguments, "--all"); /* partitions that are hidden, too */
+	arguments_add(&arguments, "--all"); /* also hidden partitions */
 	arguments_add(&arguments, "--user=%s", slurm->uid);
 	arguments_add(&arguments, "--states=all");
 	arguments_add(&arguments, "--format=%s", SQUEUE_FORMAT);
@@ -181,7 +182,7 @@ slurm_queue_soon(struct slurm *slurm)
 
 /* ---- the status ---- */
 
-/* One that waits for the next snapshot. */
+/* A status that waits for the next snapshot. */
 struct status {
 	struct slurm *slurm;
 	struct remote_inquiry *inquiry;
@@ -189,7 +190,7 @@ struct status {
 	uint64_t began_ms, snapshot;
 };
 
-/* What the newest snapshot says. New string. */
+/* Describes the job's place by the newest snapshot. New string. */
 static char *
 where(const struct remote_job *job)
 {

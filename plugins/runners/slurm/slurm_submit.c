@@ -2,11 +2,13 @@
 /*
  * sbatch.
  *
- * Theory of operation. One batch of jobs is under way at a time: a thread of the pool writes its plans into the shared folder, then
- * sbatch runs. Jobs that come meanwhile wait, and those of them with equal options go as one array, whose task i takes the
- * name in line i of the array's list. When sbatch fails without a refusal, Slurm may have the jobs or not, so the next valid
- * snapshot of the queue decides, which there is none of while the controller is down; those that it lacks are sent again, an array
- * as the same array, and jobs like them wait for that, so that no attempt is spent.
+ * Theory of operation. One batch of jobs is under way at a time: a thread of the pool writes its plans into the shared
+ * folder, then sbatch runs. Jobs that come meanwhile wait; those with equal options then go as one array, whose task i
+ * has the name in line i of the array's list.
+ *
+ * If sbatch fails without a refusal, Slurm may have the jobs or not. So the next valid snapshot of the queue decides;
+ * while the controller is down there is none. Jobs that the snapshot lacks are sent again, an array as the same array.
+ * Similar jobs wait for that, so that they spend no attempt.
  */
 #include <config.h>
 
@@ -35,15 +37,15 @@ struct plan {
 	size_t size;
 };
 
-/* One call of sbatch, and what a thread of the pool writes for it. */
+/* One call of sbatch, with the data for a thread of the pool. */
 struct slurm_batch {
 	struct slurm *slurm;
-	struct slurm_job **jobs; /* by task; NULL: it has left */
+	struct slurm_job **jobs; /* by task; NULL: it has left the batch */
 	size_t count;
 	char *array; /* NULL: a single job */
 	json_t *unit;
 	long long minutes;
-	bool is_doctor; /* it is a single one */
+	bool is_doctor; /* a single doctor */
 	char id[SLURM_ID_SIZE];
 	/* The thread's. */
 	json_t *section;
@@ -62,7 +64,7 @@ slurm_submit_leave(struct slurm_job *own)
 	own->in_batch = false;
 }
 
-/* The batch is over; what waited for that may begin. */
+/* Frees the batch and starts what waited for its end. */
 static void
 end_batch(struct slurm_batch *batch)
 {
@@ -85,7 +87,7 @@ end_batch(struct slurm_batch *batch)
 	slurm_go_on(slurm);
 }
 
-/* Takes the next job out of the batch; NULL: there are no more. What the engine does with one may end others. */
+/* Takes the next job out of the batch; NULL: none is left. Asks the list anew, since ending one job may end others. */
 static struct slurm_job *
 take_job(struct slurm_batch *batch)
 {
@@ -117,12 +119,12 @@ static void
 refuse_batch(struct slurm_batch *batch, const char *reason)
 {
 	for (struct slurm_job *own; (own = take_job(batch));) {
-		own->sent = false; /* nothing looks for it */
+		own->sent = false; /* do not look for it */
 		remote_lost(own->job, KETTLE_LOSS_MISCONFIGURED, "Slurm refused its job: %s", reason);
 	}
 }
 
-/* It is tried again, but for a doctor, whose caller waits. sent: Slurm may have it. */
+/* Has the batch tried again. A doctor ends instead, since its caller waits. sent: Slurm may have the jobs. */
 static void
 defer_batch(struct slurm_batch *batch, bool sent, const char *reason)
 {
@@ -203,7 +205,7 @@ run_sbatch(struct slurm_batch *batch, const char *name)
 	}
 }
 
-/* Its plans are written. */
+/* Calls sbatch for a batch whose plans are written. */
 static void
 send_batch(struct slurm_batch *batch)
 {
@@ -213,7 +215,7 @@ send_batch(struct slurm_batch *batch)
 		if (!own)
 			continue;
 		own->written = true;
-		if (own->job->cancelled) { /* and Slurm does not have it */
+		if (own->job->cancelled) { /* Slurm does not have it */
 			slurm_submit_leave(own);
 			remote_cancelled(own->job);
 			continue;
@@ -271,7 +273,7 @@ write_plans(void *arg)
 		rc = slurm_submit_find_exec(batch->section, folder, &batch->exec, err);
 	for (size_t i = 0; rc == 0 && i < batch->count; i++) {
 		const struct plan *plan = &batch->plans[i];
-		/* A task that was cancelled before keeps its number: its line names no job. */
+		/* The line of a cancelled task is empty, so that the others keep their numbers. */
 		buf_printf(&list, "%s\n", plan->name);
 		if (*plan->name)
 			rc = shared_folder_put(folder, plan->name, plan->envelope, plan->size, batch->array, i, err);
@@ -291,7 +293,7 @@ on_written(void *arg)
 			slurm->exec = STEAL(batch->exec);
 		send_batch(batch);
 	} else {
-		/* The plans are needed again. */
+		/* The plans are needed for the next try. */
 		for (size_t i = 0; i < batch->count; i++)
 			if (batch->jobs[i])
 				batch->jobs[i]->job->envelope = STEAL(batch->plans[i].envelope);
@@ -321,9 +323,9 @@ write_batch(struct slurm_batch *batch)
 	slurm_work(slurm, write_plans, on_written, batch);
 }
 
-/* ---- what goes together ---- */
+/* ---- which jobs go together ---- */
 
-/* Whether the two can be tasks of one array. A unit need not have any options. */
+/* Whether the two can be tasks of one array. A unit may have no options. */
 static bool
 are_alike(const struct remote_job *one, const struct remote_job *other)
 {
@@ -334,7 +336,7 @@ are_alike(const struct remote_job *one, const struct remote_job *other)
 		   slurm_unit_memory_mb(one->unit) == slurm_unit_memory_mb(other->unit);
 }
 
-/* Whether it is sent with the first one. What was sent before is sent again as it was. */
+/* Whether the job is sent with the first one. A batch that was sent before is sent again unchanged. */
 static bool
 goes_with(const struct slurm_job *own, const struct slurm_job *first)
 {
@@ -347,7 +349,7 @@ goes_with(const struct slurm_job *own, const struct slurm_job *first)
 	return own->wanted && own->tasks == 0 && are_alike(job, first->job);
 }
 
-/* Whether jobs like it wait for Slurm to take them: then it waits, too. */
+/* Whether the job must wait, since similar jobs wait for Slurm to take them. */
 static bool
 has_to_wait(const struct slurm_job *own)
 {
@@ -377,7 +379,7 @@ slurm_submit(struct remote_job *job)
 		own->wanted = true;
 }
 
-/* The jobs that go with the first one, by task. */
+/* Collects the jobs that go with the first one, by task. */
 static void
 collect(struct slurm_batch *batch, struct slurm_job *first)
 {
@@ -388,7 +390,7 @@ collect(struct slurm_batch *batch, struct slurm_job *first)
 	batch->count = first->tasks > 0 ? first->tasks : all < SHARED_ARRAY_MAX ? all : SHARED_ARRAY_MAX;
 	batch->jobs = xcalloc(batch->count, sizeof(struct slurm_job *));
 	batch->plans = xcalloc(batch->count, sizeof(struct plan));
-	/* The newest job is the first of the list. */
+	/* The list begins with the newest job. */
 	for (const struct remote_job *job = slurm->remote.jobs; job; job = job->next)
 		if (goes_with(job->own, first) && (first->array || skipped++ >= all - batch->count)) {
 			struct slurm_job *own = job->own;
@@ -428,7 +430,7 @@ slurm_submit_next(struct slurm *slurm)
 	first->written ? send_batch(batch) : write_batch(batch);
 }
 
-/* It need not wait for its next try. */
+/* Makes the job's next try due now. */
 static void
 hasten(struct remote_job *job, void *arg)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The artifacts of a job, from the events of a kettle-exec that sends them into the job's spool. */
+/* The artifacts of a job: kettle-exec sends events, from which this writes files into the job's spool. */
 /*
- * Theory of operation. Events wait in a queue; a thread of the pool takes all that wait, one such work at a time, and
- * writes them. What another machine says is checked there: names, order, sizes, digests. A piece that does not fit makes
- * the job lost; a disk that is full costs the files alone, as if they had been too large. The receiver lives until its last
- * work has ended.
+ * Theory of operation. Events wait in a queue; one work at a time, on a thread of the pool, takes all that wait and
+ * writes them. It checks everything that the other machine says: names, order, sizes, digests. A wrong piece makes the
+ * job lost; a full disk costs only the files, as if they had been too large. The receiver lives until its last work
+ * has ended.
  */
 #include <config.h>
 
@@ -26,7 +26,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 
-/* Loop thread, except what is said to be of the work. */
+/* For the loop thread, except members of the work. */
 struct receiver {
 	const struct kettle_host *host;
 	char *ref, *spool;
@@ -35,17 +35,17 @@ struct receiver {
 	json_t *waiting; /* events */
 	size_t waiting_bytes;
 	bool busy, dropped, finished;
-	bool overrun; /* it came faster than it could be written; nothing more is taken */
+	bool overrun; /* events came faster than the disk wrote: no more are taken */
 	json_t *completion;
-	/* of the work while it is busy */
+	/* of the work, while it is busy */
 	json_t *writing;
-	char *path; /* of the file that is being written; NULL: none */
+	char *path; /* of the file being written; NULL: none */
 	json_t *kept;
 	int fd;
 	uint64_t offset, bytes;
 	unsigned files;
-	struct kettle_error wrong;   /* why what came is refused; code 0: nothing is */
-	struct kettle_error trouble; /* this machine could not write it */
+	struct kettle_error wrong;   /* why an event is refused; code 0: none is */
+	struct kettle_error trouble; /* why this machine could not write */
 };
 
 struct receiver *
@@ -62,7 +62,7 @@ receiver_new(const struct kettle_host *host, const char *ref, const char *spool,
 	return receiver;
 }
 
-/* ---- on the thread of the work ---- */
+/* ---- on the work's thread ---- */
 
 static void
 close_file(struct receiver *receiver, bool whole)
@@ -75,7 +75,7 @@ close_file(struct receiver *receiver, bool whole)
 	json_decref(STEAL(receiver->kept));
 }
 
-/* The first event of a file. */
+/* Handles the first event of a file. */
 static int
 open_file(struct receiver *receiver, json_t *event)
 {
@@ -186,7 +186,7 @@ free_receiver(struct receiver *receiver)
 	ended(arg);
 }
 
-/* All is written. */
+/* Completes the job when all files are written. */
 static void
 complete(struct receiver *receiver)
 {

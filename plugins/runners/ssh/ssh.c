@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The runner `ssh`: jobs run on other machines, each reached by one connection of the system's ssh. */
 /*
- * Theory of operation. Units with equal options are of one machine and share a session (session.c): one `kettle-exec --serve`, which
- * owns the machine's build cache, device locks and warm interpreters, as the runner local has one. A session is made with the first
- * job or request of its units and stays until the runner is destroyed.
+ * Theory of operation. Units with equal options are on one machine and share a session (ssh_session.c): one
+ * `kettle-exec --serve`, which owns the machine's build cache, device locks and warm interpreters, as in the runner
+ * local. A session is made for the first job or request of its units and stays until the runner is destroyed.
  */
 #include <config.h>
 
@@ -21,7 +21,7 @@ struct ssh {
 	const struct kettle_host *host;
 	json_t *options;
 	struct ssh_session *sessions;
-	bool ended; /* stop was called: no further connection is made */
+	bool ended; /* stop was called: make no further connection */
 	kettle_fn stopped;
 	void *stopped_arg;
 };
@@ -95,14 +95,14 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 {
 	struct ssh *ssh = self;
 	(void)err;
-	/* Links refer to this object. */
+	/* Sessions refer to this object, so it is changed in place. */
 	json_object_clear(ssh->options);
 	AUTO_JSON json_t *copy = json_deep_copy(section);
 	json_object_update(ssh->options, copy);
 	return 0;
 }
 
-/* The stop is complete when nothing is under way any more. */
+/* Completes the stop when no session has anything under way. */
 static void
 finish_stop(void *arg)
 {
@@ -116,7 +116,7 @@ finish_stop(void *arg)
 	stopped(ssh->stopped_arg);
 }
 
-/* The session of a unit, which is made where it is its first use. */
+/* Finds the session of a unit; makes it for the first use. */
 static int
 find_link(struct ssh *ssh, const json_t *unit, struct ssh_session **ret_link, struct kettle_error *err)
 {
@@ -190,7 +190,7 @@ tools(void *self, const json_t *tools, struct kettle_error *err)
 	struct ssh *ssh = self;
 	int rc = 0;
 	json_object_set_new(ssh->options, "report", json_deep_copy(tools));
-	/* Those that are not up are started with them. */
+	/* Other sessions start with the new tools. */
 	for (struct ssh_session *session = ssh->sessions; session && rc == 0 && !ssh->ended; session = session->next)
 		if (session->lines.ready)
 			rc = exec_client_write(&session->lines, json_pack("{s:s, s:O}", "op", "tools", "report", tools), err);

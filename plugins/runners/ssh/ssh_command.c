@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The command lines of ssh: its options, and what the other machine's shell gets. */
+/* The command lines of ssh: its options, and the command for the other machine's shell. */
 /*
- * On this machine no shell is involved. On the other one sshd passes the command to the user's shell, whichever that is, so
- * it is `exec sh -c SCRIPT` with a constant script and its arguments as words in single quotes, which all shells read alike;
- * the scripts themselves contain no single quote, no backslash and no exclamation mark.
+ * No shell runs on this machine. On the other machine sshd passes the command to the user's shell, which may be any.
+ * So the command is `exec sh -c SCRIPT` with a constant script and its arguments as words in single quotes, which all
+ * shells read alike; the scripts themselves contain no single quote, no backslash and no exclamation mark.
  *
- * ssh takes the first value of an option, so what stands on the command line cannot be changed by its configuration.
+ * ssh takes the first value of an option, so its configuration cannot change options of the command line.
  */
 #include <config.h>
 
@@ -32,8 +32,8 @@ static const char start_script[] =
 	"exec \"$p\" \"$@\"";
 
 /*
- * $1: the folder; $2: the digest. Another one may do the same at the same time: the first rename counts, and the folder is
- * complete from its first moment on.
+ * $1: the folder; $2: the digest. If two processes do this at the same time, the first rename wins. The folder is
+ * complete as soon as it exists.
  */
 static const char install_script[] =
 	"set -e; f=$1 d=$2 t=; "
@@ -109,11 +109,14 @@ ssh_command_check(const json_t *options, struct kettle_error *err)
 
 /* ---- command lines ---- */
 
-/* Everything before the command. */
+/* Appends everything before the command. */
 static void
 add_ssh(struct arguments *argv, const struct ssh_setup *setup)
 {
-	/* A connection of its own, which asks no one, forwards nothing, runs what it is told, and notices that it is dead. */
+	/*
+	 * A connection of its own that never prompts, forwards nothing, runs only its command, and notices when it is
+	 * dead.
+	 */
 	static const char *const settings[] = {"BatchMode=yes", "ConnectionAttempts=1", "TCPKeepAlive=yes",
 		"ControlMaster=no", "ControlPath=none", "RemoteCommand=none", "PermitLocalCommand=no",
 		"ClearAllForwardings=yes", "LogLevel=ERROR"};
@@ -133,7 +136,7 @@ add_ssh(struct arguments *argv, const struct ssh_setup *setup)
 	arguments_add(argv, "%s", json_text_or_empty(setup->options, "host"));
 }
 
-/* The script and its arguments, up to NULL. */
+/* Appends the script and its arguments, up to NULL. */
 static void
 add_command(struct arguments *argv, const char *script, ...)
 {
@@ -150,7 +153,7 @@ add_command(struct arguments *argv, const char *script, ...)
 	arguments_add(argv, "%s", command.data);
 }
 
-/* What start_script gets first. */
+/* Returns $1 of start_script. */
 static const char *
 place(const struct ssh_setup *setup)
 {

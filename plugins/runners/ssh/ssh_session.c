@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* A host: the connection to its kettle-exec, which all units of that host share. */
 /*
- * Theory of operation. The first job, or the first request, begins a connection: the archive is read (unless the unit
- * names an installed kettle-exec), ssh is started, and its kettle-exec greets. Where that is missing, another ssh copies the
- * archive, and the connection begins again. A timer ends each phase that takes too long, whatever hangs: a name server, a
- * firewall, authentication, a login script.
+ * Theory of operation. The first job or request begins a connection: the archive is read (unless the unit names an
+ * installed kettle-exec), ssh is started, and its kettle-exec greets. If kettle-exec is missing there, another ssh
+ * copies the archive, and the connection begins again. A timer ends each phase that takes too long, whatever hangs: a
+ * name server, a firewall, authentication, a login script.
  *
- * While it is up, a beat three times in a lease writes a heartbeat, which renews the lease there, and looks for what came
- * since the last one. After a lease without any the connection counts as broken, and by then the other side has ended
- * everything, too. What broke the connection costs its jobs no attempt; a kettle-exec that ends by itself does.
+ * While the connection is up, a beat three times in a lease writes a heartbeat, which renews the lease on the other
+ * side, and checks whether anything has come since the last beat. After a lease without any input the connection
+ * counts as broken; by then the other side has ended everything, too. Jobs that a broken connection loses spend no
+ * attempt; jobs that a kettle-exec loses by ending itself do.
  *
- * A connection that broke, or that was up before, is begun again after a pause, which grows with each failure. Jobs that come
- * during that wait for it ("waiting": no clock runs) and are lost if it fails, so that another unit may have them. None loses an
- * attempt by that: the name or key of a host that was never reached may be wrong, which its operator is told. A doctor ends
- * the pause.
+ * After a break, or if the connection was up before, the next one begins after a pause, which grows with each failure.
+ * Jobs that come during that time wait for it ("waiting": no clock runs) and are lost if it fails, so that another
+ * unit may take them. They spend no attempt, since the name or key of a host that was never reached may be wrong; the
+ * operator is told. A doctor ends the pause.
  */
 #include <config.h>
 
@@ -32,7 +33,7 @@
 #include "runners/ssh/receive.h"
 
 #define PROTOCOL 1
-#define BEATS 3 /* in a lease */
+#define BEATS 3 /* per lease */
 #define SSH_FAILED 255
 
 struct pending_doctor {
@@ -44,7 +45,7 @@ struct pending_doctor {
 static void ssh_session_begin(void *arg);
 static void ssh_session_failed(struct ssh_session *session, const struct kettle_error *why);
 
-/* ---- what it is made of ---- */
+/* ---- names and options ---- */
 
 static const char *
 host_name(const struct ssh_session *session)
@@ -64,7 +65,7 @@ has_archive(const struct ssh_session *session)
 	return !json_text_or_null(session->options, "exec");
 }
 
-/* settings: new text, which the caller frees after the command line was made. */
+/* settings: new text, which the caller frees after making the command line. */
 static struct ssh_setup
 make_setup(const struct ssh_session *session, char **ret_settings)
 {
@@ -110,7 +111,10 @@ is_needed(const struct ssh_session *session)
 	return session->lines.jobs || exec_client_is_waited_for(&session->lines) || session->pending;
 }
 
-/* Begins a connection where there is none, when the loop turns: no answer may come before its request returns. A pause goes on. */
+/*
+ * Begins a connection if there is none, in the loop's next turn, since no answer may come before its request returns.
+ * Does not shorten a pause.
+ */
 static void
 need(struct ssh_session *session)
 {
@@ -121,7 +125,7 @@ need(struct ssh_session *session)
 	set_timer(session, 0, ssh_session_begin);
 }
 
-/* ---- doctors, which need a kettle-exec there ---- */
+/* ---- doctors, which need a kettle-exec on the host ---- */
 
 static int
 start_doctor(struct ssh_session *session, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
@@ -173,7 +177,10 @@ bound_doctors(struct ssh_session *session)
 		fail_doctors(session, &err);
 }
 
-/* A connection may take longer, for which jobs wait and people do not. A host that the archive is being copied to has answered. */
+/*
+ * Ends doctors that wait too long. A connection may take longer: jobs wait for it, people do not. A host to which the
+ * archive is being copied has answered, so its doctors wait on.
+ */
 static void
 on_late_doctors(void *arg)
 {
@@ -229,7 +236,7 @@ on_release(void *arg, struct exec_job *job)
 	receiver_drop(job->own);
 }
 
-/* ---- up ---- */
+/* ---- an open connection ---- */
 
 /* Ends the connection from this side. */
 static void
@@ -244,7 +251,7 @@ on_late_stop(void *arg)
 {
 	struct ssh_session *session = arg;
 	session->timer = NULL;
-	/* The other side ends everything when the connection is gone. */
+	/* The other side ends everything when the connection closes. */
 	if (session->lines.process)
 		session->host->process_kill(session->host, session->lines.process, SIGKILL);
 }
@@ -257,7 +264,10 @@ on_beat(void *arg)
 	struct kettle_error err = {0};
 	long long lease_s = option_seconds(session, "lease_s");
 	uint64_t beat_ms = (uint64_t)lease_s * 1000 / BEATS;
-	/* What is written later waits behind a long line, heartbeats too; an event meanwhile does not say that it has arrived. */
+	/*
+	 * Lines written later, heartbeats too, wait behind a long line. An event that comes meanwhile does not show that
+	 * the line has arrived.
+	 */
 	uint64_t carried = beat_ms * SSH_SESSION_BYTES_A_SECOND / 1000;
 	session->unsent += lines->written;
 	session->unsent -= session->unsent < carried ? session->unsent : carried;
@@ -273,7 +283,7 @@ on_beat(void *arg)
 	} else if (session->closing || session->stopping) {
 		return; /* its input is closed */
 	} else if (session->idle * beat_ms >= SSH_SESSION_IDLE_MS) {
-		/* What comes from here on is of the next connection. */
+		/* Jobs that come from here on belong to the next connection. */
 		session->closing = true;
 		lines->ready = false;
 		session->host->process_close_stdin(session->host, lines->process);
@@ -322,7 +332,7 @@ on_greeted(void *arg, const json_t *hello)
 
 /* ---- the end of a connection ---- */
 
-/* The next one begins after a pause, if it is needed then, or was up before. */
+/* Begins the next connection after a pause, if it is needed then, or was up before. */
 static void
 pause_link(struct ssh_session *session)
 {
@@ -334,7 +344,7 @@ pause_link(struct ssh_session *session)
 	set_timer(session, delay_ms, ssh_session_begin);
 }
 
-/* No kettle-exec could be reached. */
+/* Handles that no kettle-exec could be reached. */
 static void
 ssh_session_failed(struct ssh_session *session, const struct kettle_error *why)
 {
@@ -345,11 +355,11 @@ ssh_session_failed(struct ssh_session *session, const struct kettle_error *why)
 		set_timer(session, 0, NULL);
 	} else {
 		session->host->log(session->host, KETTLE_LOG_WARNING, "%s", why->message);
-		/* A first one has begun at once; all that follow it pause. */
+		/* Unlike the end of a connection that was up, a failed attempt is always followed by a pause. */
 		session->failures += session->failures == 0;
 		pause_link(session);
 	}
-	/* A job that comes of this is of the next connection, so jobs are first. */
+	/* Jobs first: a lost job may be submitted again, to the next connection. */
 	if (session->archive_error.code < 0 && !session->stopping) {
 		exec_client_lose(&session->lines, false, KETTLE_LOSS_MISCONFIGURED, why->message);
 	} else {
@@ -374,9 +384,9 @@ ssh_session_broke(struct ssh_session *session, const struct kettle_error *why, i
 		session->host->log(session->host, KETTLE_LOG_WARNING, "%s", why->message);
 		pause_link(session);
 	}
-	/* Its own ends: 0 after the lease, 3 where the machine fails. */
+	/* Exit statuses of kettle-exec itself: 0 after the lease, 3 if the machine fails. */
 	bool uncounted = session->why[0] || session->stopping || status <= 0 || status == SSH_FAILED;
-	/* Those that came while it was closed are of the next one, if there is one. */
+	/* Jobs that came while the connection was closing belong to the next one, if there is one. */
 	exec_client_lose(
 		&session->lines, !session->stopping, uncounted ? KETTLE_LOSS_UNREACHED : KETTLE_LOSS_NODE_FAULT, why->message);
 	exec_client_fail_requests(&session->lines, why);
@@ -553,7 +563,7 @@ ssh_session_begin(void *arg)
 	struct ssh_session *session = arg;
 	struct kettle_error err = {0};
 	if (session->state == SSH_SESSION_PAUSED)
-		session->timer = NULL; /* it has fired */
+		session->timer = NULL; /* it has run out */
 	if (session->state == SSH_SESSION_PAUSED && !is_needed(session) &&
 		(!session->reached || session->failures > SSH_SESSION_RETRIES)) {
 		session->state = SSH_SESSION_IDLE;
@@ -622,7 +632,7 @@ ssh_session_submit(
 	bool waits = job->line;
 	failpoint("ssh.submitted");
 	need(session);
-	/* It may be cancelled by this, or have ended already. */
+	/* The event may cancel the job, or the job may have ended already. */
 	if (waits && exec_client_find(&session->lines, description->ref)) {
 		AUTO_JSON json_t *event = json_pack("{s:s}", "event", "waiting");
 		session->host->job_event(session->host, description->ref, event);
@@ -643,10 +653,10 @@ int
 ssh_session_heartbeat(struct ssh_session *session, void (*done)(void *arg, const struct kettle_error *err), void *arg,
 	struct kettle_error *err)
 {
-	/* How long it takes to connect is bounded here, and is no sign of a kettle-exec that hangs. */
+	/* Connecting has its own time limit, and is no sign of a kettle-exec that hangs. */
 	if (session->state != SSH_SESSION_UP)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "There is no connection to %s.", host_name(session));
-	/* Nor is how long a plan takes to get there. */
+	/* Nor is the time that a plan takes to get there. */
 	if (session->unsent + session->lines.written > SSH_SESSION_BYTES_A_SECOND)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "A plan is on its way to %s.", host_name(session));
 	return exec_client_heartbeat(&session->lines, done, arg, err);
