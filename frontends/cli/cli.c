@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The plugin `cli`: finds the command that was typed in the core's table and runs it. */
+/* The plugin `cli`: finds the typed command in the core's table and runs it. */
 #include <config.h>
 
 #include "cli/cli.h"
@@ -22,7 +22,7 @@ struct cli {
 	struct run *run; /* the command that runs, or NULL */
 };
 
-/* Of commands that read the task of a leaderboard. */
+/* Options of commands that read the task of a leaderboard. */
 static const struct args_option board_options[] = {
 	{"lang", 0, "LANG", "the language of a single reference file, if its name fits several"},
 	{"no-try", 0, NULL, "do not run the task's template on the devices first"},
@@ -101,7 +101,7 @@ usage(const struct line *line, const struct kettle_error *err)
 	return RUN_USAGE;
 }
 
-/* "`kettle leaderboard` is followed by one of: create, delete, list, show." */
+/* Fails with the words that can follow: "`kettle leaderboard` is followed by one of: create, delete, list, show." */
 static int
 group_alone(const struct line *line, int words)
 {
@@ -152,7 +152,7 @@ asks_for_help(const struct line *line, int words)
 	return words < line->argc && (strcmp(line->argv[words], "--help") == 0 || strcmp(line->argv[words], "-h") == 0);
 }
 
-/* Answers what needs no run and returns the exit status; -1: *ret_command must be run. */
+/* Answers a line that needs no run and returns the exit status; -1: *ret_command must be run. */
 static int
 answer_at_once(const struct line *line, const json_t **ret_command, int *ret_words)
 {
@@ -226,7 +226,7 @@ configure(void *self, const json_t *options, struct kettle_error *err)
 	return 0;
 }
 
-/* main calls it at SIGINT too: a command that still waits prints how to go on, and ends. */
+/* main calls this at SIGINT, too: a command that still waits prints how to continue, and ends. */
 static void
 stop(void *self, kettle_fn done, void *arg)
 {

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-# Completion of kettle for bash: the program lists what can complete the word at the cursor.
+# Completion of kettle for bash: the program lists the completions of the word at the cursor.
 _kettle()
 {
 	local word about lead='' glued='' files='' index
 	local -a words=()
 	COMPREPLY=()
-	# bash takes --mode=test for three words.
+	# bash splits --mode=test into three words.
 	for ((index = 1; index <= COMP_CWORD; index++)); do
 		word=${COMP_WORDS[index]}
 		if [[ $word == "=" && ${#words[@]} -gt 0 && ${words[${#words[@]} - 1]} == --* ]]; then

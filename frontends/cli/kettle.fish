@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Completion of kettle for fish: the program lists what can complete the word at the cursor.
+# Completion of kettle for fish: the program lists the completions of the word at the cursor.
 function __kettle_complete
     set -l words (commandline -opc)
     set -l word (commandline -ct)

@@ -1,6 +1,6 @@
 #compdef kettle
 # SPDX-License-Identifier: MIT
-# Completion of kettle for zsh: the program lists what can complete the word at the cursor.
+# Completion of kettle for zsh: the program lists the completions of the word at the cursor.
 _kettle()
 {
 	local word about files=

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program printed, without what is in it twice. Pure. */
+/* Removes repeated tracebacks from a program's output. Pure. */
 #include <config.h>
 
 #include "common/condense.h"
@@ -10,7 +10,7 @@
 #include "base/buf.h"
 
 #define HEAD "Traceback (most recent call last):"
-#define CONDENSE_MAX 64 /* different tracebacks that are remembered */
+#define CONDENSE_MAX 64 /* different tracebacks that it remembers */
 
 static size_t
 line_length(const char *at)
@@ -19,7 +19,9 @@ line_length(const char *at)
 	return len + (at[len] == '\n');
 }
 
-/* The bytes of the traceback that begins here: its head, the indented frames and the exception; 0: none does. */
+/*
+ * Returns the bytes of the traceback that begins here: its head, the indented frames and the exception; 0: none does.
+ */
 static size_t
 traceback_length(const char *at)
 {
@@ -33,7 +35,7 @@ traceback_length(const char *at)
 	return len;
 }
 
-/* The line in the place of those that were left out. */
+/* Writes a line in place of the tracebacks that were left out. */
 static void
 tell(struct buf *out, size_t *left_out)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program printed, without what is in it twice. Pure. */
+/* Removes repeated tracebacks from a program's output. Pure. */
 #ifndef KETTLE_FRONTENDS_COMMON_CONDENSE_H
 #define KETTLE_FRONTENDS_COMMON_CONDENSE_H
 
-/* The text with each of Python's tracebacks once: in the place of equal ones behind it a line counts them. New string. */
+/* The text with each of Python's tracebacks once; a line counts the equal ones that follow. New string. */
 char *condense_tracebacks(const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers and times as text. */
+/* Formats numbers and times. */
 #include <config.h>
 
 #include "common/format.h"
@@ -16,16 +16,16 @@ static const struct unit {
 	double ns;
 } units[] = {{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 
-#define ENDLESS 1e9 /* seconds: nothing takes so long; its digits would fill a table */
+#define ENDLESS 1e9 /* seconds: nothing takes so long, and its digits would fill a table */
 
-/* Decimals for four significant digits of a value that is 1 or more. */
+/* Returns the decimals for four significant digits of a value of 1 or more. */
 static int
 decimals_of(double value)
 {
 	return value < 9.9995 ? 3 : value < 99.995 ? 2 : value < 999.95 ? 1 : 0;
 }
 
-/* The largest unit in which the rounded value is still 1 or more. */
+/* Returns the largest unit in which the rounded value is still 1 or more. */
 static const struct unit *
 unit_of(double ns)
 {
@@ -125,7 +125,7 @@ format_relative(int64_t ms, int64_t now_ms, char ret_text[FORMAT_SIZE])
 	} steps[] = {{"year", 31557600}, {"month", 2629800}, {"day", 86400}, {"hour", 3600}, {"minute", 60}, {"second", 1}};
 	int64_t away = ms > now_ms ? ms - now_ms : now_ms - ms, seconds = (away + 500) / 1000;
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
-		/* Two of a unit at least, so that "in 35 hours" does not become "in 1 day". */
+		/* At least two of a unit, so that "in 35 hours" does not become "in 1 day". */
 		int64_t least = steps[i].seconds * (i + 2 < ARRAY_SIZE(steps) ? 2 : 1);
 		int64_t count = (seconds + steps[i].seconds / 2) / steps[i].seconds;
 		if (seconds < least)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers and times as text. */
+/* Formats numbers and times. */
 #ifndef KETTLE_FRONTENDS_COMMON_FORMAT_H
 #define KETTLE_FRONTENDS_COMMON_FORMAT_H
 
@@ -8,23 +8,23 @@
 
 #define FORMAT_SIZE 64
 
-/* A duration in its readable unit with four significant digits: "1.234 µs". No number, or a negative one: "–". */
+/* A duration in a readable unit with four significant digits: "1.234 µs". Not a number, or negative: "–". */
 void format_ns(double ns, char ret_text[FORMAT_SIZE]);
-/* A duration and its error in the unit of the duration: "12.34 ± 0.05 µs". A NAN as error is left out. */
+/* A duration and its error in the unit of the duration: "12.34 ± 0.05 µs". Leaves out an error that is NAN. */
 void format_ns_error(double ns, double error, char ret_text[FORMAT_SIZE]);
-/* A difference in percent: "-12.5 %"; "13.9 times" of what is at least twice as much. */
+/* A difference in percent: "-12.5 %"; "13.9 times" if the value at least doubled. */
 void format_change(double percent, char ret_text[FORMAT_SIZE]);
 /* Bytes: "512 B", "1.5 KiB". */
 void format_bytes(double bytes, char ret_text[FORMAT_SIZE]);
-/* An ISO 8601 time in UTC as ms since 1970; a date alone is its beginning. */
+/* Parses an ISO 8601 time in UTC as ms since 1970; a date alone means its beginning. */
 bool format_parse_time(const char *text, int64_t *ret_ms);
-/* The same time as "2026-07-01 10:00 UTC"; a text that is not a time is copied. */
+/* Such a time as "2026-07-01 10:00 UTC"; copies a text that is not a time. */
 void format_time(const char *text, char ret_text[FORMAT_SIZE]);
-/* The distance of a time: "in 3 days", "2 hours ago", "now". */
+/* The distance of a time from now: "in 3 days", "2 hours ago", "now". */
 void format_relative(int64_t ms, int64_t now_ms, char ret_text[FORMAT_SIZE]);
-/* A state or another key as people write it: "timed out" for timed_out. */
+/* A state or another key in words: "timed out" for timed_out. */
 void format_word(const char *word, char ret_text[FORMAT_SIZE]);
-/* How long a wait is likely to be: "in about 3 minutes". */
+/* The likely duration of a wait: "in about 3 minutes". */
 void format_wait(int64_t seconds, char ret_text[FORMAT_SIZE]);
 
 #endif

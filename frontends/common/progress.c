@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The progress of a submission: finished lines, and below them one live line on a terminal. */
+/* Shows the progress of a submission: finished lines, and below them one live line on a terminal. */
 #include <config.h>
 
 #include "common/progress.h"
@@ -18,22 +18,22 @@
 
 #define PROGRESS_STATE_SIZE 160
 #define PROGRESS_NAME_SIZE 72
-#define PROGRESS_ROUNDED 0.999 /* to it, a mean is between the times of its calls */
-#define PROGRESS_CASES 1000000 /* no task has as many */
-#define PROGRESS_DEVICES 64    /* further ones are not shown live; the report has them all */
+#define PROGRESS_ROUNDED 0.999 /* for rounding, when comparing a mean with the times of its calls */
+#define PROGRESS_CASES 1000000 /* more than any task has */
+#define PROGRESS_DEVICES 64    /* further devices are not shown live; the report has all */
 
 struct device {
 	char name[PROGRESS_NAME_SIZE];
 	char state[PROGRESS_STATE_SIZE]; /* "queued", "running test"; "" when it is done */
-	bool begun;                      /* has left its queue */
-	json_t *results;                 /* step → key → value, so far */
+	bool begun;                      /* it has left its queue */
+	json_t *results;                 /* step → key → value, until now */
 };
 
 struct progress {
 	const struct term *term;
 	bool silent;
 	char *drawn; /* the live line on the terminal, or NULL */
-	char *kept;  /* what an interruption leaves, or NULL */
+	char *kept;  /* what an interruption keeps, or NULL */
 	struct timespec start;
 	size_t count;
 	struct device devices[PROGRESS_DEVICES];
@@ -72,7 +72,7 @@ progress_hide(struct progress *progress)
 {
 	if (progress->drawn) {
 		fputs("\r\033[K", progress->term->out);
-		fflush(progress->term->out); /* what follows may go to standard error */
+		fflush(progress->term->out); /* later text may go to standard error */
 	}
 	free(STEAL(progress->drawn));
 }
@@ -114,7 +114,7 @@ progress_tick(struct progress *progress)
 		return;
 	progress_hide(progress);
 	if (text) {
-		/* One column less: a full line would wrap on some terminals, and \r would no longer reach its beginning. */
+		/* One column less: a full line would wrap on some terminals, and \r would then not reach its beginning. */
 		term_sanitize(progress->term->out, text, progress->term->width - 1);
 		progress->drawn = STEAL(text);
 	}
@@ -158,7 +158,7 @@ print_line(
 	fflush(term.out);
 }
 
-/* Sets what the device does now; printed as a line of its own where there is no live line. */
+/* Sets the device's state; prints it as a line if there is no live line. */
 static void
 set_state(struct progress *progress, struct device *device, const char *state)
 {
@@ -169,7 +169,7 @@ set_state(struct progress *progress, struct device *device, const char *state)
 		print_line(progress, device, STYLE_NONE, "", state);
 }
 
-/* "queued, 3 before it, begins in about 2 minutes" */
+/* Makes "queued, 3 before it, begins in about 2 minutes". */
 static void
 queue_text(char ret_text[PROGRESS_STATE_SIZE], int64_t position, int64_t wait_s)
 {
@@ -217,12 +217,12 @@ progress_waits(const struct progress *progress)
 	return false;
 }
 
-/* An event, read. Texts are borrowed, "" where they are absent. */
+/* A parsed event. Texts are borrowed, "" if absent. */
 struct event {
-	const char *name; /* of a report of a running job ("step"), else the kind of the event ("job.done") */
+	const char *name; /* of a running job's report ("step"), else the kind of the event ("job.done") */
 	const char *device, *state, *step, *title, *key, *value;
 	bool secret, cached;
-	double done, total; /* of what is copied */
+	double done, total; /* of a copy */
 	const json_t *report, *outcome;
 };
 
@@ -252,8 +252,8 @@ read_event(const json_t *json)
 }
 
 /*
- * What a step is called: as in the report. Run steps have the names of their modes; users know KernelBot's "leaderboard" mode
- * as ranked. New string.
+ * Returns the name of a step, as in the report. Run steps have the names of their modes; users know KernelBot's
+ * "leaderboard" mode as ranked. New string.
  */
 static char *
 step_label(const struct event *event)
@@ -273,7 +273,7 @@ on_step(struct progress *progress, struct device *device, const struct event *ev
 	bool runs = strcmp(event->state, "running") == 0;
 	if (!runs && event->cached)
 		return;
-	/* The title of a step that is no run is what it does: "compile submission.cpp". */
+	/* The title of a step without a run says what it does: "compile submission.cpp". */
 	if (runs)
 		snprintf(text, sizeof(text), "running %s", label);
 	else
@@ -281,7 +281,7 @@ on_step(struct progress *progress, struct device *device, const struct event *ev
 	set_state(progress, device, text);
 }
 
-/* The index in "test.12.status" where prefix and field fit, else -1. */
+/* Returns the index in "test.12.status" if prefix and field fit, else -1. */
 static json_int_t
 index_of(const char *key, const char *prefix, const char *field)
 {
@@ -294,7 +294,7 @@ index_of(const char *key, const char *prefix, const char *field)
 	return number && *end == '.' && strcmp(end + 1, field) == 0 ? index : -1;
 }
 
-/* "3/17", or "3" where the result does not say how many there are. */
+/* Writes "3/17", or "3" if the result does not say how many there are. */
 static void
 count_text(const json_t *result, const char *key, json_int_t index, char text[FORMAT_SIZE])
 {
@@ -332,7 +332,7 @@ benchmark_done(
 	snprintf(text, sizeof(text), "running %s %s", what, count);
 	if (progress->silent)
 		set_state(progress, device, text);
-	/* The report says why. */
+	/* The report explains this. */
 	bool outside = benchmark.mean < PROGRESS_ROUNDED * value_of_case(result, "benchmark", index, "best") ||
 				   benchmark.mean * PROGRESS_ROUNDED > value_of_case(result, "benchmark", index, "worst");
 	snprintf(text, sizeof(text), "%s %s  %s  %s%s", what, count, benchmark.spec, failed ? benchmark.error : time,
@@ -355,7 +355,7 @@ on_result(struct progress *progress, struct device *device, const struct event *
 		benchmark_done(progress, device, step, result, index);
 }
 
-/* "reached its limit: memory, 64.0 MiB". What is measured in bytes is the rest of event.schema.json's limits. */
+/* Writes "reached its limit: memory, 64.0 MiB". Limits of event.schema.json that are not named here are in bytes. */
 static void
 limit_text(const json_t *outcome, char text[PROGRESS_STATE_SIZE])
 {
@@ -393,7 +393,7 @@ on_outcome(struct progress *progress, struct device *device, const struct event 
 	print_line(progress, device, STYLE_RED, "✗", text);
 }
 
-/* Shown on the live line alone. */
+/* Shows copied bytes on the live line only. */
 static void
 on_copied(struct progress *progress, struct device *device, const struct event *event)
 {
@@ -404,7 +404,7 @@ on_copied(struct progress *progress, struct device *device, const struct event *
 	set_state(progress, device, text);
 }
 
-/* "leaderboard conv2d (2 of 7), run 1 of 5" */
+/* Writes "leaderboard conv2d (2 of 7), run 1 of 5". */
 static void
 on_measuring(struct progress *progress, struct device *device, const struct event *event)
 {
@@ -446,7 +446,7 @@ progress_event(struct progress *progress, const json_t *json)
 	static const struct {
 		const char *name;
 		void (*handle)(struct progress *progress, struct device *device, const struct event *event);
-		const char *state; /* where there is no function */
+		const char *state; /* the state if there is no function */
 	} handlers[] = {
 		{"step", on_step, NULL},
 		{"result", on_result, NULL},

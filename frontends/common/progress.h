@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The progress of a submission, from its events: what each device does now, and on a terminal finished lines with one live
- * line below them.
+ * The progress of a submission, from its events: the state of each device, and on a terminal finished lines with one
+ * live line below them.
  */
 #ifndef KETTLE_FRONTENDS_COMMON_PROGRESS_H
 #define KETTLE_FRONTENDS_COMMON_PROGRESS_H
@@ -12,15 +12,15 @@
 
 struct progress;
 
-/* silent: nothing is printed, and progress_text says it all. term is borrowed until progress_free. */
+/* silent: prints nothing; progress_text returns everything. term is borrowed until progress_free. */
 struct progress *progress_new(const struct term *term, bool silent);
 /*
- * A device waits in its queue; position: the jobs before it, wait_s: how long it is likely to wait; -1: not known. waits:
- * why the device cannot run it now, or "". Ignored for a device that has begun.
+ * A device waits in its queue. position: the jobs before it; wait_s: the likely wait; -1: unknown. waits: why the
+ * device cannot run it now, or "". Ignored for a device that has begun.
  */
 void progress_queued(
 	struct progress *progress, const char *device, int64_t position, int64_t wait_s, const char *waits);
-/* A device is found running. */
+/* A device runs its job. */
 void progress_begun(struct progress *progress, const char *device);
 /* Whether a device still waits in its queue. */
 bool progress_waits(const struct progress *progress);
@@ -28,11 +28,14 @@ bool progress_waits(const struct progress *progress);
 void progress_event(struct progress *progress, const json_t *event);
 /* Redraws the live line with the time that has passed. */
 void progress_tick(struct progress *progress);
-/* What is kept if the command is interrupted now, as it has said (borrowed); NULL: it has not. */
+/* The files that an interruption would keep, as the command has said (borrowed); NULL: it has not. */
 const char *progress_kept(const struct progress *progress);
 /* Clears the live line, so that other text can follow. */
 void progress_hide(struct progress *progress);
-/* What the devices that are not done do now, "CPU: running test 3/17", with `between` between them; NULL: none. New string. */
+/*
+ * The states of the devices that are not done, "CPU: running test 3/17", separated by `between`; NULL: none. New
+ * string.
+ */
 char *progress_text(const struct progress *progress, const char *between);
 void progress_free(struct progress *progress); /* NULL is allowed */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes what became of a submission: each device with its compilers, tests, benchmarks and logs. */
+/* Writes the report of a submission: each device with its compilers, tests, benchmarks and logs. */
 #include <config.h>
 
 #include "common/report.h"
@@ -21,11 +21,11 @@
 #define REPORT_LOG_LINES 200
 #define REPORT_OUTPUT_LINES 40
 #define REPORT_EXIT_FAILED 112 /* of a harness whose cases say what is wrong */
-#define REPORT_END_LINES 20    /* of what a program printed: the last ones */
+#define REPORT_END_LINES 20    /* last lines of a program's output */
 #define REPORT_FOLDER_WIDTH 40
-#define REPORT_COMPILE_NS 1000000 /* compilers that worked for less are not told of */
-#define REPORT_WIDE 0.1           /* a standard error is said to be wide beyond so much of its mean */
-#define REPORT_FEW_RUNS 10        /* ... and to come of few calls below so many */
+#define REPORT_COMPILE_NS 1000000 /* compilers that worked for less are not mentioned */
+#define REPORT_WIDE 0.1           /* fraction of the mean above which a standard error is called wide */
+#define REPORT_FEW_RUNS 10        /* ... and below which number of calls it is blamed on them */
 #define REPORT_PROFILE_LINES 600  /* of a profiler: launches with all their sections */
 
 static enum term_style
@@ -54,7 +54,7 @@ mark_line(const struct term *term, bool passed, unsigned indent, const char *tex
 	fputc('\n', term->out);
 }
 
-/* The output of the compiler for steps that failed. */
+/* Prints the compiler's output of failed steps. */
 static void
 report_compilation(const struct term *term, const json_t *job)
 {
@@ -67,7 +67,7 @@ report_compilation(const struct term *term, const json_t *job)
 				   *errors = value_log(step, "stderr"), *message = json_text_or_empty(step, "message");
 		mark_line(term, false, 2, *title ? title : json_text_or_empty(step, "step"));
 		template_put(term, "{command?    $ {command}\n}", step, NULL);
-		/* The message is only a part of the compiler's own output. */
+		/* The message is only a part of the compiler's output. */
 		if (strcmp(json_text_or_empty(step, "state"), "failed") != 0 || !(*output || *errors))
 			term_block(term->out, message, 4, REPORT_LOG_LINES);
 		term_block(term->out, output, 4, REPORT_LOG_LINES);
@@ -75,7 +75,7 @@ report_compilation(const struct term *term, const json_t *job)
 	}
 }
 
-/* Why a test did not pass, with details if verbose; of several that fail alike only the first says it. */
+/* Prints why a test did not pass, with details if verbose; after an equal failure only a reference to that test. */
 static void
 report_why(const struct term *term, const json_t *result, json_int_t i, bool verbose)
 {
@@ -99,7 +99,7 @@ report_tests(const struct term *term, const json_t *result, bool verbose)
 	for (json_int_t i = 0; i < count; i++) {
 		struct value_case test = value_case(result, "test", i);
 		if (!*test.status && !*test.spec)
-			break; /* it ended before this one */
+			break; /* the run ended before this case */
 		mark_line(term, strcmp(test.status, "pass") == 0, 4, test.spec);
 		if (!*test.status)
 			fputs("        it did not finish\n", term->out);
@@ -107,7 +107,7 @@ report_tests(const struct term *term, const json_t *result, bool verbose)
 	}
 }
 
-/* The members "benchmark.I.NAME" of a result as one object. */
+/* Returns the members "benchmark.I.NAME" of a result as one object. */
 static json_t *
 benchmark_row(const json_t *result, json_int_t i)
 {
@@ -118,7 +118,7 @@ benchmark_row(const json_t *result, json_int_t i)
 	return row;
 }
 
-/* Notes which benchmarks have a compiler's work in their times. */
+/* Marks benchmarks whose times include a compiler's work. */
 static void
 report_compiled(const struct term *term, const json_t *result, json_int_t count)
 {
@@ -133,7 +133,7 @@ report_compiled(const struct term *term, const json_t *result, json_int_t count)
 	}
 }
 
-/* Says of means that are not known well why, and what would help. */
+/* Explains why a mean is uncertain, and what would help. */
 static void
 report_wide(const struct term *term, const json_t *result, json_int_t count)
 {
@@ -203,7 +203,7 @@ report_benchmarks(const struct term *term, const json_t *result, bool verbose)
 	}
 }
 
-/* Decodes text in base64 with `*` for `/`; new string, NULL where it is empty or none. */
+/* Decodes base64 with `*` in place of `/`; new string, NULL if it is empty or invalid. */
 static char *
 decode_report(const char *text)
 {
@@ -217,7 +217,7 @@ decode_report(const char *text)
 	return report;
 }
 
-/* The harness's own report of each benchmark, and that of the profiler. */
+/* Prints the harness's own report of each benchmark, and the profiler's. */
 static void
 report_profiles(const struct term *term, const json_t *result)
 {
@@ -257,7 +257,7 @@ report_throttle(const struct term *term, const json_t *device)
 	template_put(term, " ({throttled})\n", device, NULL);
 }
 
-/* Notes what compilers left of it, for later runs or not. */
+/* Prints how many files compilers left, and whether later runs use them. */
 static void
 report_jit(const struct term *term, json_t *jit)
 {
@@ -276,7 +276,7 @@ report_jit(const struct term *term, json_t *jit)
 	term_block(term->out, json_text_or_empty(jit, "dropped"), 6, REPORT_OUTPUT_LINES);
 }
 
-/* What must be known of its times. */
+/* Prints remarks on its times. */
 static void
 report_remarks(const struct term *term, const json_t *remarks)
 {
@@ -286,7 +286,9 @@ report_remarks(const struct term *term, const json_t *remarks)
 		term_block(term->out, json_string_value(remark), 4, REPORT_OUTPUT_LINES);
 }
 
-/* Whether the failed cases of a run say all that its message says: how many there are, and what is wrong with the first. */
+/*
+ * Whether the failed cases of a run say all that its message says: how many failed, and what is wrong with the first.
+ */
 static bool
 is_said_by_cases(const json_t *run, const json_t *result)
 {
@@ -351,7 +353,7 @@ report_better(const json_t *better, const char *whose)
 	return json_is_object(better) ? xasprintf(", not %s: %s", *owner ? owner : whose, what) : xstrdup("");
 }
 
-/* ", score 12.3 ± 0.1 µs, rank 1 of 3, up from 2" of a job; nothing where it has no score. */
+/* Prints ", score 12.3 ± 0.1 µs, rank 1 of 3, up from 2" for a job; nothing if it has no score. */
 static void
 put_score(const struct term *term, const json_t *job, const char *before, const char *after)
 {
@@ -393,7 +395,7 @@ report_rerun(const struct term *term, const json_t *job)
 	term_block(term->out, json_text_or_empty(failed, "error"), 4, REPORT_OUTPUT_LINES);
 }
 
-/* "  queue: 3 before it, begins in about 2 minutes" */
+/* Prints "  queue: 3 before it, begins in about 2 minutes". */
 static void
 report_place(const struct term *term, const json_t *job)
 {

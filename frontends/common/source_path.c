@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Places in a submission, as compilers and interpreters name them in a sandbox, with the path that the user knows. Pure. */
+/*
+ * Replaces the sandbox's name of the submission by the path that the user knows, in messages of compilers and
+ * interpreters. Pure.
+ */
 #include <config.h>
 
 #include "common/source_path.h"
@@ -11,7 +14,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-#define FOLDER "/job/" /* of a job, in its sandbox */
+#define FOLDER "/job/" /* a job's folder in its sandbox */
 
 static bool
 is_name(char c)
@@ -19,7 +22,7 @@ is_name(char c)
 	return isalnum((unsigned char)c) || (c && strchr("._-/", c)) || (unsigned char)c >= 0x80;
 }
 
-/* The form in which a line follows a file's name; the bytes up to the number. false: none does. */
+/* Whether a line number follows a file's name; the form and the bytes up to the number. */
 static bool
 line_follows(const char *at, size_t *ret_skip, bool *ret_python)
 {
@@ -35,14 +38,14 @@ line_follows(const char *at, size_t *ret_skip, bool *ret_python)
 	return false;
 }
 
-/* "s.cpp: In function ‘f’:", a line of a compiler of its own. */
+/* Whether a compiler's line such as "s.cpp: In function ‘f’:" begins here. */
 static bool
 scope_follows(const char *text, const char *begin, const char *at)
 {
 	return (begin == text || begin[-1] == '\n') && (strncmp(at, ": In ", 5) == 0 || strncmp(at, ": At ", 5) == 0);
 }
 
-/* Writes the place whose line begins here; returns what is behind it. */
+/* Writes the place that begins here; returns the text after it. */
 static const char *
 put_place(struct buf *out, const char *path, const char *at)
 {

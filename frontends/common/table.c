@@ -16,14 +16,14 @@
 
 #define TABLE_GAP 2
 #define TABLE_LEAST 10 /* columns of a cell that is cut */
-#define TABLE_WRAP 24  /* of one that is broken between words, while other columns can be left out */
+#define TABLE_WRAP 24  /* columns of a cell that is wrapped while other columns can be left out */
 
 struct layout {
 	const struct table *table;
 	size_t widths[TABLE_MAX_COLUMNS]; /* 0: left out */
 };
 
-/* Whether cells of a column go on in further lines: those that tell the rows apart. */
+/* Whether cells of a column wrap into further lines: columns that tell the rows apart. */
 static bool
 is_broken(const struct view_column *column)
 {
@@ -36,7 +36,7 @@ cell(const json_t *row, size_t column)
 	return json_string_value(json_array_get(row, column));
 }
 
-/* An array of strings for each row. */
+/* Makes an array of strings for each row. */
 static json_t *
 fill_cells(const struct table *table, const json_t *rows, const json_t *args)
 {
@@ -78,12 +78,12 @@ total(const struct layout *layout)
 	return sum > indent ? sum - TABLE_GAP : sum;
 }
 
-/* How narrow cells may become: of each kind of column. */
+/* The least width of cells, for each kind of column. */
 struct least {
 	size_t whole, cut, broken;
 };
 
-/* Takes columns off the widest cells until the table fits. false: it does not. */
+/* Narrows the widest cells until the table fits. false: it does not. */
 static bool
 shorten(struct layout *layout, size_t width, struct least least)
 {
@@ -103,7 +103,7 @@ shorten(struct layout *layout, size_t width, struct least least)
 	return true;
 }
 
-/* Leaves out the column whose turn it is. false: none may be. */
+/* Leaves out the next spare column. false: there is none. */
 static bool
 leave_out(struct layout *layout)
 {
@@ -118,7 +118,10 @@ leave_out(struct layout *layout)
 	return true;
 }
 
-/* Shortens cells, leaves out columns, and where all that is not enough cuts what should be whole: no line is ever wider. */
+/*
+ * Shortens cells, leaves out columns, and in the end cuts cells that should stay whole: no line is wider than the
+ * terminal.
+ */
 static void
 fit(struct layout *layout, size_t width)
 {
@@ -133,7 +136,7 @@ fit(struct layout *layout, size_t width)
 		(void)shorten(layout, width, (struct least){1, 1, 1});
 }
 
-/* Takes off a cell what its next line has. New string. */
+/* Takes the next line from a cell. New string. */
 static char *
 take_line(const char **cell, bool broken, size_t width)
 {
@@ -143,11 +146,11 @@ take_line(const char **cell, bool broken, size_t width)
 	return line;
 }
 
-/* One line of a row: of each cell what still follows, of which it takes what fits. false: nothing follows any more. */
+/* Prints the next line of a row: the next line of each cell. false: nothing follows. */
 static bool
 print_line(const struct term *term, const struct layout *layout, const char *cells[TABLE_MAX_COLUMNS])
 {
-	/* Owed, and written only if something follows: lines do not end with spaces. */
+	/* Spaces are written only before further text: lines do not end with spaces. */
 	size_t space = layout->table->indent;
 	bool more = false;
 	for (size_t c = 0; c < layout->table->count; c++) {
@@ -170,7 +173,7 @@ print_line(const struct term *term, const struct layout *layout, const char *cel
 	return more;
 }
 
-/* A row of cells, or the titles; the last line is not ended. */
+/* Prints a row of cells, or the titles, without the last newline. */
 static void
 print_cells(const struct term *term, const struct layout *layout, const json_t *row)
 {
@@ -181,7 +184,7 @@ print_cells(const struct term *term, const struct layout *layout, const json_t *
 		fputc('\n', term->out);
 }
 
-/* Says which columns of the whole table are not in the one that was printed. */
+/* Names the columns of the table that were left out. */
 static void
 tell_left_out(const struct term *term, const struct layout *whole, const struct layout *layout)
 {

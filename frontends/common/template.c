@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Templates as the views of the command table have them, filled in from an answer; session/command.h describes them. */
+/* Fills in templates of the command table's views from an answer; session/command.h describes them. */
 #include <config.h>
 
 #include "common/template.h"
@@ -22,7 +22,7 @@ struct scope {
 
 static void put(const struct scope *scope, const char *text, const char *end);
 
-/* The first character `stop` that is not inside of braces, or end. */
+/* Returns the first character `stop` outside braces, or end. */
 static const char *
 find_outside(const char *text, const char *end, char stop)
 {
@@ -95,7 +95,7 @@ put_plain(const struct scope *scope, const json_t *value)
 		term_sanitize(scope->term->out, json_string_value(value), 0);
 }
 
-/* "A, B" or "A, B and C" of an array. words: as words for people ("code visibility"). */
+/* Writes "A, B" or "A, B and C" for an array. words: in words for people ("code visibility"). */
 static void
 put_list(const struct scope *scope, const json_t *list, const char *last, bool words)
 {
@@ -113,7 +113,7 @@ put_list(const struct scope *scope, const json_t *list, const char *last, bool w
 	}
 }
 
-/* A score in seconds with the interval that its object gives. */
+/* Formats a score in seconds with the interval of its object. */
 static void
 format_score(const json_t *object, double seconds, char text[FORMAT_SIZE])
 {
@@ -171,7 +171,7 @@ put_value(const struct scope *scope, const json_t *value, const char *format, si
 
 /* ---- the syntax of templates ---- */
 
-/* The text for each element of an array, or once for an object, with the members of that. */
+/* Writes the text for each element of an array, or once for an object, with that value's members. */
 static void
 put_each(const struct scope *scope, const json_t *value, const char *text, const char *end)
 {

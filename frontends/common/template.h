@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Templates as the views of the command table have them, filled in from an answer; session/command.h describes them. */
+/* Fills in templates of the command table's views from an answer; session/command.h describes them. */
 #ifndef KETTLE_FRONTENDS_COMMON_TEMPLATE_H
 #define KETTLE_FRONTENDS_COMMON_TEMPLATE_H
 
@@ -7,9 +7,9 @@
 
 #include <jansson.h>
 
-/* Writes the template with the members of object. args: the members of `args.NAME`, or NULL. */
+/* Writes the template with the members of object. args: for `args.NAME`, or NULL. */
 void template_put(const struct term *term, const char *template, const json_t *object, const json_t *args);
-/* The same as a new string, without styles. */
+/* template_put into a new string, without styles. */
 char *template_text(const char *template, const json_t *object, const json_t *args);
 
 #endif

@@ -98,7 +98,9 @@ put_char(FILE *out, uint32_t c)
 		fputc((int)(0x80 | (c >> 6 * more & 0x3f)), out);
 }
 
-/* The next character as it is printed: whitespace is a space, a control U+FFFD; what is invisible is skipped. */
+/*
+ * Takes the next character as it is printed: a space for whitespace, U+FFFD for a control; skips invisible characters.
+ */
 static uint32_t
 next_clean(const char **text)
 {
@@ -127,7 +129,7 @@ term_width(const char *text)
 size_t
 term_sanitize(FILE *out, const char *text, size_t max)
 {
-	/* A cut text keeps a column for the "…". */
+	/* A cut text keeps one column for the "…". */
 	size_t room = max == 0 || term_width(text) <= max ? SIZE_MAX : max - 1, width = 0;
 	for (uint32_t c; (c = next_clean(&text));) {
 		size_t w = (size_t)term_char_width(c);

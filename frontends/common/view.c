@@ -11,7 +11,7 @@
 
 #define VIEW_INDENT 2 /* of a table below a sentence */
 
-/* The template as a line, unless its text is empty. */
+/* Prints the template as a line, unless its text is empty. */
 static void
 put_line(const struct term *term, const char *template, const json_t *object, const json_t *args)
 {
@@ -22,7 +22,7 @@ put_line(const struct term *term, const char *template, const json_t *object, co
 	fputc('\n', term->out);
 }
 
-/* The rows of an answer: those of an object have a name and a value. New reference. */
+/* Returns the rows of an answer; those of an object have a name and a value. New reference. */
 static json_t *
 view_rows(const json_t *view, const json_t *answer)
 {

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-/* Prints an answer. view: of the table, see session/command.h; args: of templates; user: its rows are marked. */
+/* Prints an answer. view: from the table, see session/command.h; args: for templates; user: marks this user's rows. */
 void view_print(
 	const struct term *term, const json_t *view, const json_t *answer, const json_t *args, const char *user);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text broken between words into lines of a terminal's width. */
+/* Wraps text between words to a terminal's width. */
 #include <config.h>
 
 #include "common/wrap.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The next character that takes columns; the codes of a style take none. */
+/* Takes the next character with a width; skips the codes of styles. */
 static uint32_t
 next_shown(const char **text)
 {
@@ -32,7 +32,7 @@ columns_between(const char *text, const char *end)
 	return columns;
 }
 
-/* Behind the spaces and the word that follow. */
+/* Returns the end of the word that follows after spaces. */
 static const char *
 word_end(const char *text)
 {
@@ -68,7 +68,7 @@ wrap_widest(const char *text)
 	return widest;
 }
 
-/* The column in which a line goes on below itself. */
+/* Returns the column in which a wrapped line continues. */
 static size_t
 hanging(const char *line, const char *end, size_t width)
 {
@@ -84,7 +84,7 @@ hanging(const char *line, const char *end, size_t width)
 		hang = spaces >= 2 ? column : hang;
 		line = word_end(word);
 		size_t columns = columns_between(word, line);
-		/* A mark in front of a text. */
+		/* a mark before a text */
 		bool mark = spaces >= 2 && columns == 1 && !(c < 0x80 && isalnum((int)c));
 		column += columns;
 		spaces = mark ? 1 : 0;

@@ -8,12 +8,12 @@
 
 #include "cli/run/invocation.h"
 
-/* ---- artifacts.c: the files that jobs left, listed or fetched ---- */
+/* ---- artifacts.c: lists or fetches the files that jobs left ---- */
 extern const struct args_option artifacts_options[];
 void artifacts_answer(struct run *run, const json_t *result);
 void artifacts_render(struct run *run, const json_t *result);
 
-/* ---- board_task.c: leaderboard task, leaderboard template and harness show: shown, or with -o written ---- */
+/* ---- board_task.c: leaderboard task, leaderboard template and harness show: print, or write with -o ---- */
 extern const struct args_option board_task_folder_options[]; /* -o for a new folder */
 extern const struct args_option board_task_file_options[];   /* -o for a new file */
 void board_task_answer(struct run *run, const json_t *result);
@@ -23,12 +23,12 @@ void board_task_template_render(struct run *run, const json_t *result);
 void board_task_eval_answer(struct run *run, const json_t *result);
 void board_task_eval_render(struct run *run, const json_t *result);
 
-/* ---- completion.c: what shells offer; not members ---- */
-/* Prints the script of the shell that the one word names. EINVAL: there is none. */
+/* ---- completion.c: shell completion; not members ---- */
+/* Prints the script of the shell that the only word names. EINVAL: there is none. */
 int completion_script(const struct term *term, int argc, const char *const *argv, struct kettle_error *err);
 /*
- * Prints what may stand in the place of the last of the words (complete.h) and calls done later; names that have not come
- * after a second are left out. An error prints nothing. The words are borrowed until done is called.
+ * Prints the completions of the last word (complete.h) and calls done later; leaves out names that have not come after
+ * a second. On an error it prints nothing. The words are borrowed until done is called.
  */
 void completion_start(const struct kettle_host *host, const json_t *actor, const struct args_ui *uis, int argc,
 	const char *const *argv, void (*done)(void *arg, int status), void *done_arg);
@@ -37,9 +37,9 @@ void completion_start(const struct kettle_host *host, const json_t *actor, const
 extern const struct args_option competition_options[];
 void competition_start(struct run *run);
 void competition_render(struct run *run, const json_t *result);
-int competition_status(const json_t *result); /* RUN_FAILED where a problem is wrong */
+int competition_status(const json_t *result); /* RUN_FAILED if a problem is wrong */
 
-/* ---- confirm.c: a prompt before what cannot be undone, on a terminal ---- */
+/* ---- confirm.c: prompts on a terminal before commands that cannot be undone ---- */
 extern const struct args_option confirm_options[];
 extern const struct args_option link_options[];
 void confirm_delete(struct run *run);
@@ -48,18 +48,18 @@ void confirm_link(struct run *run); /* with a code: shows the two users first */
 /* ---- export.c ---- */
 extern const struct args_option export_options[];
 /*
- * Writes a line of JSON for each submission (with --json and without -o one array). With -o into a temporary file, which
- * is renamed once it is whole.
+ * Writes a line of JSON for each submission (with --json and without -o one array). With -o it writes a temporary file
+ * and renames it when it is complete.
  */
 void export_start(struct run *run);
 
-/* ---- submit.c, submit_menu.c: a file, what is chosen on a terminal, progress, a report ---- */
+/* ---- submit.c, submit_menu.c: submits a file: menus on a terminal, progress, a report ---- */
 extern const struct args_option submit_options[];
 extern const struct args_option task_run_options[];
 void submit_start(struct run *run);
 /* The answer to submit and submission rerun: follows the submission, or prints its number with --no-wait. */
 void submit_accepted(struct run *run, const json_t *result);
-/* The answer to submission watch: follows the submission, or shows it where it has ended. */
+/* The answer to submission watch: follows the submission, or shows it if it has ended. */
 void submit_watched(struct run *run, const json_t *result);
 /*
  * No member: the line typed at the menu ("1 3", "1,H100") as an array of device names. New reference; NULL: a word in it
@@ -77,10 +77,10 @@ void task_new_answer(struct run *run, const json_t *result);
 
 /* ---- task_files.c: no members ---- */
 /*
- * The answer of leaderboard.task as the files of a folder. *ret_files is an object of relative path → contents: task.yml,
- * the task's files and templates where its sources say that they are, and the plans below kettle-plans/. Where sources
- * leave the task's folder by ../, the task lies as deep below the new folder as they need; *ret_task is its folder there
- * ("" for the top). New reference and string. EINVAL.
+ * Turns the answer of leaderboard.task into the files of a folder. *ret_files is an object of relative path →
+ * contents: task.yml, the task's files and templates at the places that its sources name, and the plans below
+ * kettle-plans/. If sources leave the task's folder by ../, the task is as deep below the new folder as they need;
+ * *ret_task is its folder there ("" for the top). New reference and string. EINVAL.
  */
 int task_files(const json_t *answer, json_t **ret_files, char **ret_task, struct kettle_error *err);
 
@@ -89,25 +89,25 @@ extern const struct args_option plot_options[];
 void plot_start(struct run *run);
 void plot_answer(struct run *run, const json_t *result);
 
-/* ---- save.c: no members; writes files, overwrites none, and none outside its folder ---- */
+/* ---- save.c: no members; writes files: overwrites none, and writes none outside its folder ---- */
 #define SAVE_MAX_FILES 2000
 /* Writes a new file. ECONFLICT: it exists; EACCES, EINVAL (no such folder), EIO. */
 int save_file(const char *path, const void *data, size_t size, struct kettle_error *err);
-/* The error of a file that could not be created; number: its errno. ECONFLICT and EACCES, EINVAL, EIO as save_file. */
+/* The error for a file that could not be created; number: its errno. Codes as for save_file. */
 int save_fail(const char *path, int number, struct kettle_error *err);
 /*
- * Makes a new folder and fills it: files is an object of relative path → contents ({"text"} or
- * {"base64"}). On an error the folder is removed again. ECONFLICT: it exists; EINVAL: a path that
- * is none inside it, two that collide, more than SAVE_MAX_FILES.
+ * Makes a new folder and fills it: files is an object of relative path → contents ({"text"} or {"base64"}). On an
+ * error it removes the folder. ECONFLICT: the folder exists; EINVAL: a path that leads outside it, two paths that
+ * collide, more than SAVE_MAX_FILES.
  */
 int save_folder(const char *path, const json_t *files, struct kettle_error *err);
 /*
- * Opens the folder of a path below dir, makes its missing parts and follows no link; cuts path, whose last part is
- * *ret_name. -1 with errno.
+ * Opens the folder of a path below dir, makes its missing parts and follows no link. Cuts path; *ret_name is its last
+ * part. -1 with errno.
  */
 int save_open_parent(int dir, char *path, char **ret_name);
 /*
- * Opens a file of a path below dir for writing, as save_open_parent; flags: O_CREAT | O_EXCL for a new one. -1 with
+ * Opens a file of a path below dir for writing, like save_open_parent; flags: O_CREAT | O_EXCL for a new one. -1 with
  * errno. [any, blocks]
  */
 int save_open_below(const char *dir, const char *below, int flags);
@@ -118,10 +118,10 @@ void save_remove_below(const char *dir, const char *below);
 #define UNPACK_MAX_ENTRIES 200
 #define UNPACK_MAX_BYTES (INT64_C(1) << 30) /* of all files together */
 /*
- * Unpacks the zip at dir/below into its own folder and removes it. *ret_files: [{"name", "size", "path"}]; new reference.
- * No file is written outside of the folder, none is overwritten, and no link is followed. ETOOBIG: over a limit; EINVAL:
- * damaged, encrypted, or with a name that leaves the folder, a link, a device; ECONFLICT: a file exists; EIO. On an error
- * what was unpacked before stays. [any, blocks]
+ * Unpacks the zip at dir/below into its own folder and removes it. *ret_files: [{"name", "size", "path"}]; new
+ * reference. Writes no file outside the folder, overwrites none, and follows no link. ETOOBIG: over a limit; EINVAL:
+ * damaged, encrypted, or with a name that leaves the folder, a link, a device; ECONFLICT: a file exists; EIO. On an
+ * error the files unpacked before stay. [any, blocks]
  */
 int unpack_zip(const char *dir, const char *below, json_t **ret_files, struct kettle_error *err);
 

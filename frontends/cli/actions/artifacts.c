@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `kettle submission download`: the files that jobs left, fetched or listed.
+ * `kettle submission download`: fetches or lists the files that jobs left.
  *
- * Each file that is still kept is fetched part by part and written to DIR/DEVICE/STEP/NAME; a file of an earlier job of the
- * device, which a rerun replaced, to DIR/DEVICE.JOB/…. The zip of a profile is unpacked there. The names come from what a
- * submission did: they stay below DIR, where no link is followed, and no existing file is overwritten. A file that does not
- * become whole is removed.
+ * Each file that is still kept is fetched part by part and written to DIR/DEVICE/STEP/NAME; a file of an earlier job
+ * of the device, which a rerun replaced, to DIR/DEVICE.JOB/…. The zip of a profile is unpacked there. A submission may
+ * have chosen the names, so files stay below DIR, no link is followed, and no existing file is overwritten. An
+ * incomplete file is removed.
  */
 #include <config.h>
 
@@ -31,16 +31,16 @@ const struct args_option artifacts_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-/* What the core packs a profile into (model/profile_pack.h). */
+/* The name of the zip into which the core packs a profile (model/profile_pack.h). */
 #define PROFILE_ZIP "profile.zip"
 
-/* Fetching of a list, kept while it lasts. */
+/* The list that is being fetched, kept until its end. */
 struct artifacts {
 	char *dir;
-	json_t *list; /* each gets "path" and "fetched", its bytes, when it is written */
-	size_t at;    /* the one that is fetched now */
-	int64_t size; /* of its bytes that are written */
-	char *part;   /* its path below DIR as long as it is not whole; NULL: there is no file yet */
+	json_t *list; /* a fetched file also gets "path" and "fetched", its bytes */
+	size_t at;    /* index of the file being fetched */
+	int64_t size; /* bytes of it that are written */
+	char *part;   /* its path below DIR until it is complete; NULL: no file yet */
 };
 
 static void fetch_next(struct run *run);
@@ -58,7 +58,7 @@ is_superseded(const json_t *list, const json_t *artifact)
 	return false;
 }
 
-/* The path of an artifact below DIR; new string. */
+/* Makes the path of an artifact below DIR; new string. */
 static int
 path_below_dir(const json_t *list, const json_t *artifact, char **ret_below, struct kettle_error *err)
 {
@@ -74,7 +74,7 @@ path_below_dir(const json_t *list, const json_t *artifact, char **ret_below, str
 	return rc;
 }
 
-/* Writes a part behind the parts before it; the first one creates the file. */
+/* Appends a part to its file; the first part creates the file. */
 static int
 write_part(struct artifacts *artifacts, const char *dir, const char *below, const json_t *part, size_t *ret_size,
 	struct kettle_error *err)
@@ -121,7 +121,7 @@ unpacking_free(void *arg)
 	free(unpacking);
 }
 
-/* Puts the files into the place of the zip, each with what is known of that. */
+/* Replaces the zip in the list by its files; each has the facts of the zip. */
 static void
 on_unpacked(struct run *run, void *arg)
 {
@@ -156,7 +156,7 @@ unpack_fetched(struct run *run, const char *below)
 
 /* ---- fetching ---- */
 
-/* *ret_whole: the path below the folder of a file that this part completes; new string. */
+/* Writes a part. *ret_whole: the path below the folder if the part completes its file; new string. */
 static int
 take_part(struct artifacts *artifacts, const json_t *part, char **ret_whole, struct kettle_error *err)
 {
@@ -203,7 +203,7 @@ on_fetched(struct run *run, const json_t *part)
 	fetch_next(run);
 }
 
-/* Calls for the next part; artifacts that are not kept any more are skipped. */
+/* Calls for the next part; skips artifacts that are not kept any more. */
 static void
 fetch_next(struct run *run)
 {
@@ -233,7 +233,7 @@ artifacts_end(struct run *run)
 	free(artifacts);
 }
 
-/* Fetches what is listed into a folder. */
+/* Fetches the files of a list into a folder. */
 static void
 fetch(struct run *run, const json_t *list, char *dir_take)
 {
@@ -245,7 +245,7 @@ fetch(struct run *run, const json_t *list, char *dir_take)
 	fetch_next(run);
 }
 
-/* The list with the paths that a download writes: of the zip of a profile the folder that it becomes. */
+/* Prints the list with the paths that a download writes; for the zip of a profile, the folder that it becomes. */
 static void
 list_paths(struct run *run, const json_t *result, const char *dir)
 {
@@ -277,7 +277,7 @@ artifacts_answer(struct run *run, const json_t *result)
 
 /* ---- printing ---- */
 
-/* What people read comes before what only programs do. */
+/* Sorts files for people before files that only programs read. */
 static int
 path_rank(const char *path)
 {

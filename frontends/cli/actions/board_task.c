@@ -14,7 +14,7 @@
 #include "common/table.h"
 #include "common/template.h"
 
-#define INDENT 4 /* of the lines below a step, columns */
+#define INDENT 4 /* columns, for lines below a step */
 
 const struct args_option board_task_folder_options[] = {
 	{"output", 'o', "DIR", "write the files to this folder, which must not exist"},
@@ -66,7 +66,7 @@ put_inputs(const struct term *term, const json_t *inputs)
 	put_words(term, "inputs", names);
 }
 
-/* The command, environment, inputs and limits of a process. */
+/* Prints the command, environment, inputs and limits of a process. */
 static void
 put_process(const struct term *term, const json_t *process)
 {
@@ -109,7 +109,7 @@ put_step(const struct term *term, const json_t *step)
 	put_pairs(term, "passes", pass);
 }
 
-/* A plan; without --mode only the ranked one, which has all steps of the others but the profile's. */
+/* Prints the plans; without --mode only the ranked one, which has all steps except the profile's. */
 static void
 put_plan(struct run *run, const json_t *row)
 {
@@ -233,7 +233,7 @@ board_task_eval_render(struct run *run, const json_t *result)
 	const json_t *files = json_object_get(result, "files"), *file;
 	size_t i;
 	json_array_foreach(files, i, file) {
-		/* As head(1) does. */
+		/* Puts titles over several files as head(1) does. */
 		if (json_array_size(files) > 1)
 			template_put(&run->term, i > 0 ? "\n==> {name} <==\n" : "==> {name} <==\n", file, NULL);
 		term_code(&run->term, json_text_or_empty(file, "text"));

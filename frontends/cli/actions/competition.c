@@ -21,7 +21,7 @@ static const char step_template[] = "{action=update?  change {*name}: {changes}|
 									"deadline {deadline?{deadline}|none}}{differs?; the task runs differently: "
 									"{differs}{scores=left?; {ranked} places in the rankings are lost}}\n";
 
-/* Prints what is skipped or wrong, and why. */
+/* Prints the problems that are skipped or wrong, and why. */
 static void
 put_rest(const struct run *run, const json_t *result)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `kettle completion SHELL`, and what its scripts call at each key: `kettle __complete WORD…`. */
+/* `kettle completion SHELL`, and the command that its scripts call at each key: `kettle __complete WORD…`. */
 #include <config.h>
 
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "cli/actions/actions.h"
 #include "cli/args/complete.h"
 
-#define COMPLETE_LIMIT_MS 1000 /* a person waits: what has not come by then is left out */
+#define COMPLETE_LIMIT_MS 1000 /* a person waits: names that come later are left out */
 
 /* frontends/cli/kettle.bash, kettle.zsh, kettle.fish */
 extern const char completion_bash[], completion_zsh[], completion_fish[];
@@ -30,12 +30,12 @@ completion_script(const struct term *term, int argc, const char *const *argv, st
 	return kettle_fail(err, KETTLE_EINVAL, "`kettle completion` is followed by one of: bash, zsh, fish.");
 }
 
-/* Names that the core is asked for. */
+/* A request for names to the core. */
 struct completion {
 	const struct kettle_host *host;
 	struct complete_live live; /* its strings are the caller's until done is called */
 	struct kettle_timer *timer;
-	bool over; /* the time is up: done was called */
+	bool over; /* the time limit has passed: done was called */
 	void (*done)(void *arg, int status);
 	void *done_arg;
 };

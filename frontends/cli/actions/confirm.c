@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands that cannot be undone: on a terminal the user types a name first; without one they want --yes. */
+/* Commands that cannot be undone: on a terminal the user types a name first; without a terminal they need --yes. */
 #include <config.h>
 
 #include <string.h>
@@ -24,7 +24,7 @@ on_typed(struct run *run, const char *typed, size_t size)
 	run_fail(run, &err);
 }
 
-/* Calls the command once name is typed. refused: for the message where another word is typed. */
+/* Calls the command when the user has typed the name. refused: for the message if another word is typed. */
 static void
 prompt_name(struct run *run, const char *name, const char *refused)
 {
@@ -43,7 +43,10 @@ const struct args_option confirm_options[] = {
 void
 confirm_delete(struct run *run)
 {
-	/* Of what the command has: a submission, a user's submissions, a leaderboard or a user, the last of whom may be oneself. */
+	/*
+	 * The command has one of these: a submission, a user's submissions, a leaderboard or a user. Without a user it is
+	 * for oneself.
+	 */
 	AUTO_FREE char *given = template_text("{id}{user}{name}", run->args.values, NULL);
 	const char *id = *given ? given : run->user, *command = json_text_or_empty(run->command, "name");
 	struct kettle_error err = {0};
@@ -71,7 +74,7 @@ const struct args_option link_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-/* Shows the user who made the code, so that a user who was persuaded to type it sees whom it lets in. */
+/* Shows the user who made the code: a user who was persuaded to type it then sees who would get access. */
 static void
 looked_up(struct run *run, const json_t *result)
 {

@@ -24,11 +24,11 @@ const struct args_option export_options[] = {
 
 struct export
 {
-	FILE *out;        /* owned where there is a path */
+	FILE *out;        /* owned if there is a path */
 	const char *path; /* of -o, or NULL; borrowed from the run */
-	char *beside;     /* the file written until it is whole; NULL: path itself, which is no file (/dev/null) */
+	char *beside;     /* the temporary file; NULL: writes to path itself, which is no regular file (/dev/null) */
 	json_int_t count, total, lines;
-	bool progress; /* shown as a line on standard error */
+	bool progress; /* shows a line on standard error */
 };
 
 static int
@@ -41,7 +41,7 @@ fail_write(const char *path, int number, struct kettle_error *err)
 		"`%s` cannot be written: %s.", path, strerror(number));
 }
 
-/* Sets the usual mode of new files, unless the contents are private. */
+/* Gives the file the usual mode of new files, unless its contents are private. */
 static void
 set_mode(int fd, bool private)
 {
@@ -81,7 +81,7 @@ clear_progress(const struct export *export)
 		fputs("\r\033[K", stderr);
 }
 
-/* Removes a file that is not whole. */
+/* Removes an incomplete file. */
 static void
 export_end(struct run *run)
 {
@@ -110,7 +110,7 @@ write_line(const struct run *run, const json_t *line)
 	export->lines++;
 }
 
-/* A user comes before the submissions. */
+/* Writes a page; the user, if there is one, comes before the submissions. */
 static void
 write_page(struct run *run, const json_t *result)
 {
@@ -129,7 +129,7 @@ write_page(struct run *run, const json_t *result)
 	fflush(stderr);
 }
 
-/* Gives the whole file its name. */
+/* Closes the complete file and gives it its name. */
 static int
 finish_file(struct export *export, struct kettle_error *err)
 {
@@ -165,7 +165,7 @@ export_finish(struct run *run, const json_t *result)
 		"Wrote {submissions} submission{submissions#|s} of {*leaderboard}{*user_name} to {*file}.\n");
 }
 
-/* A leaderboard that is active, or what is stored about a user. */
+/* Whether the contents are private: an active leaderboard, or a user's data. */
 static bool
 exports_private(const struct run *run)
 {
@@ -186,7 +186,7 @@ page_answered(struct run *run, const json_t *result)
 	errno = 0;
 	if (fflush(export->out) != 0 || ferror(export->out)) {
 		fail_write(export->path ? export->path : "standard output", errno, &why);
-		/* Standard output is checked at the end of the run (run_post_done). */
+		/* run_post_done checks standard output at the end of the run. */
 		if (export->path)
 			run_fail(run, &why);
 		else

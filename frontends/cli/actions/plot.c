@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* leaderboard plot: a picture into a file, or where standard output leads. */
+/* leaderboard plot: writes a picture to a file or to standard output. */
 #include <config.h>
 
 #include "cli/actions/actions.h"
@@ -16,7 +16,7 @@ const struct args_option plot_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-/* What the name of the file ends with says the format, unless that is given. */
+/* The ending of the file's name determines the format, unless --format does. */
 void
 plot_start(struct run *run)
 {

@@ -72,7 +72,7 @@ save_open_parent(int dir, char *path, char **ret_name)
 	return at;
 }
 
-/* Opens the folder of a path below dir; no folder on the way is a link. Cuts the path as save_open_parent. */
+/* Opens the folder of a path below dir; no folder on the way may be a link. Cuts the path like save_open_parent. */
 static int
 open_folder_below(const char *dir, char *below, char **ret_name)
 {

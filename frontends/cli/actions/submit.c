@@ -49,7 +49,7 @@ submit_accepted(struct run *run, const json_t *result)
 {
 	int64_t id = member_int(result, "id");
 	bool waits = !member_true(run->args.values, "no_wait");
-	/* Programs read the number alone. */
+	/* Programs read only the number. */
 	if (!run->json && !run->quiet && (waits || run->term.tty))
 		say_accepted(&run->term, id, member_is(run->command, "name", "submission.rerun"), result);
 	if (waits) {

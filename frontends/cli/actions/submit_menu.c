@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The menu of `kettle submit`: on a terminal, a leaderboard is chosen where neither the command line nor the file's header
- * names one, with it the mode where the command line does not say it, and devices where the leaderboard has several and
+ * The menu of `kettle submit` on a terminal. The user chooses a leaderboard if neither the command line nor the file's
+ * header names one, then the mode if the command line does not name it, and devices if the leaderboard has several and
  * nothing names them.
  */
 #include <config.h>
@@ -50,7 +50,7 @@ submit_choice(const char *line, const json_t *devices)
 	return json_array_size(chosen) > 0 ? STEAL(chosen) : NULL;
 }
 
-/* Lists the options by number, with the question below, and reads a line. */
+/* Lists the options by number, prints the question below, and reads a line. */
 static void
 prompt(struct run *run, const json_t *options, const char *question, run_bytes fn)
 {
@@ -67,7 +67,7 @@ prompt(struct run *run, const json_t *options, const char *question, run_bytes f
 	run_read_line(run, fn);
 }
 
-/* Says that a line names none of the options, before they are shown again. */
+/* Says that a line names none of the options; they are then shown again. */
 static void
 say_unknown(const struct run *run, const char *line)
 {
@@ -75,7 +75,7 @@ say_unknown(const struct run *run, const char *line)
 	fprintf(run->term.out, "`%s` is none of them.\n", typed);
 }
 
-/* The option that a line names; NULL: none. */
+/* Returns the option that a line names; NULL: none. */
 static const char *
 option_typed(const char *line, const json_t *options)
 {
@@ -114,7 +114,7 @@ prompt_devices(struct run *run)
 	prompt(run, options_of(run, "devices"), "Which devices? Numbers or names, separated by spaces", devices_typed);
 }
 
-/* The board is known: where it has several devices and none is named, the user chooses. */
+/* Lets the user choose devices of the board if it has several and none is named. */
 static void
 choose_devices(struct run *run)
 {
@@ -136,7 +136,7 @@ choose_devices(struct run *run)
 
 /* ---- mode ---- */
 
-/* The modes of the command's argument, without the other word for ranked. New reference. */
+/* Returns the modes of the command's argument, without the synonym of ranked. New reference. */
 static json_t *
 modes_of(const json_t *command)
 {
@@ -216,7 +216,7 @@ no_board(struct run *run)
 	run_fail(run, &err);
 }
 
-/* The answer to leaderboard.list. */
+/* Handles the answer to leaderboard.list. */
 static void
 boards_listed(struct run *run, const json_t *result)
 {
@@ -235,7 +235,7 @@ boards_listed(struct run *run, const json_t *result)
 		no_board(run);
 }
 
-/* Whether there is something to choose, and someone who can. */
+/* Whether there is something to choose, on a terminal. */
 static bool
 wants_menu(struct run *run)
 {

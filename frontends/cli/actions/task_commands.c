@@ -21,7 +21,7 @@ const struct args_option task_pack_options[] = {
 
 /* ---- check ---- */
 
-/* Whether the error begins with the path of the task, so that a terminal or an editor finds the place. */
+/* Whether the error begins with the path of the task, as terminals and editors need it to find the place. */
 static bool
 names_path(const json_t *entry)
 {
@@ -102,7 +102,7 @@ task_verify_render(struct run *run, const json_t *result)
 		right += member_true(solution, "ok");
 		skipped += is_skipped(solution);
 		undecided += json_is_null(json_object_get(solution, "ok")) && !is_skipped(solution);
-		/* --quiet prints wrong and skipped solutions only. */
+		/* --quiet prints only wrong and skipped solutions. */
 		if (run->quiet && (json_is_false(json_object_get(solution, "ok")) || is_skipped(solution)))
 			put_solution(&run->term, solution);
 	}
@@ -124,10 +124,10 @@ task_verify_start(struct run *run)
 /* ---- pack and new ---- */
 
 #define WRITTEN "Wrote the task {*name} to {*path}: {files:count} file{files#|s}.\n"
-/* What an author does with a new one. */
+/* The next steps of an author with a new task. */
 #define NEXT "Next: `kettle task check {path}`, then `kettle leaderboard create NAME --task {path}`.\n"
 
-/* Ends the run with the path that a task was written to. */
+/* Ends the run; prints the path to which a task was written. */
 static void
 finish_written(struct run *run, const json_t *result, json_t *files_take, const char *path, const char *template)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A leaderboard's task as the files of a folder. */
+/* Turns a leaderboard's task into the files of a folder. */
 #include <config.h>
 
 #include "cli/actions/actions.h"
@@ -28,7 +28,7 @@ drop_last(struct buf *path)
 		path->data[path->len] = '\0';
 }
 
-/* Appends a source to a path and resolves its dots. Returns how many levels it leads above the path. */
+/* Appends a source to a path and resolves its dots. Returns how many levels above the path it leads. */
 static unsigned
 files_resolve(struct buf *path, const char *source)
 {
@@ -47,7 +47,7 @@ files_resolve(struct buf *path, const char *source)
 	return above;
 }
 
-/* How many levels a source lies above the task's folder. */
+/* Returns how many levels above the task's folder a source is. */
 static unsigned
 levels_up(const char *source)
 {
@@ -131,7 +131,7 @@ place_plans(json_t *files, const json_t *answer)
 	}
 }
 
-/* The folder of the task: as deep as its sources lead above it. */
+/* Makes the path of the task's folder, as deep as its sources need. */
 static int
 task_folder(const json_t *answer, struct buf *folder, struct kettle_error *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of a zip that the engine sent.
+ * Unpacks a zip that the engine sent.
  *
- * The names and the bytes come from what a submission did: everything is looked at before the first file is written, and a
- * file is written only below the zip's folder, where no link is followed.
+ * A submission may have chosen the names and the bytes. So all entries are checked before the first file is written,
+ * files are written only below the zip's folder, and no link is followed.
  */
 #include <config.h>
 
@@ -23,7 +23,7 @@
 #include "base/zip_cleanup.h"
 
 #define CHUNK 65536
-#define UNIX_MODE_SHIFT 16 /* of the mode in the external attributes */
+#define UNIX_MODE_SHIFT 16 /* position of the mode in the external attributes */
 
 static void
 end_entry(zip_file_t **entry)
@@ -47,7 +47,7 @@ open_zip(const char *path, zip_t **ret_zip, struct kettle_error *err)
 	return rc;
 }
 
-/* Whether an entry is a regular file, as far as the archive says. */
+/* Whether an entry is a regular file, according to the archive. */
 static bool
 is_regular(zip_t *zip, zip_uint64_t index)
 {
@@ -112,7 +112,7 @@ copy_entry(zip_t *zip, zip_uint64_t index, zip_uint64_t size, int to, const char
 	return 0;
 }
 
-/* folder: of the zip, below dir. */
+/* folder: the zip's, below dir. */
 static int
 unpack_entry(
 	zip_t *zip, zip_uint64_t index, const char *dir, const char *folder, json_t *files, struct kettle_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line against the core's command table. Pure. */
+/* Reads the command line by the core's command table. Pure. */
 #include <config.h>
 
 #include "cli/args/args.h"
@@ -59,7 +59,7 @@ args_ui(const struct args_ui *uis, const json_t *command)
 	return &none;
 }
 
-/* What help shows for a value where the table does not say. */
+/* Chooses the placeholder for a value in help if the table has none. */
 static void
 make_meta(struct args_row *row)
 {
@@ -83,7 +83,7 @@ make_meta(struct args_row *row)
 			snprintf(row->meta, ARGS_NAME_SIZE, "%s", metas[i].meta);
 }
 
-/* The letters of options that many commands have; 0: none. */
+/* The letters of options that many commands have; 0: no letter. */
 static char
 letter_of(const char *name)
 {
@@ -127,7 +127,7 @@ args_row(const json_t *command, const struct args_option *own, size_t i, struct 
 	return true;
 }
 
-/* Whether the table's name ("leaderboard.create") begins with these words; *ret_rest: what follows them. */
+/* Whether the table's name ("leaderboard.create") begins with these words; *ret_rest: the rest of it. */
 static bool
 starts_with(const json_t *command, int words, const char *const *argv, const char **ret_rest)
 {
@@ -136,7 +136,7 @@ starts_with(const json_t *command, int words, const char *const *argv, const cha
 	size_t at = 0;
 	for (int i = 0; i < words; i++) {
 		size_t len = strcspn(argv[i], ".");
-		if (argv[i][len] != '\0') /* "leaderboard.create" is the table's word, not one to be typed */
+		if (argv[i][len] != '\0') /* "leaderboard.create" is a name of the table, not a typed word */
 			return false;
 		if (i > 0 && name[at++] != '.')
 			return false;
@@ -167,7 +167,7 @@ args_following(const json_t *table, int words, const char *const *argv)
 	return names;
 }
 
-/* A command that is this word in one group alone: "leaderboard join" for "join". NULL: none, or several. */
+/* Finds a command by its last word if only one group has it: "leaderboard join" for "join". NULL: none, or several. */
 static const char *
 command_in_group(const json_t *table, const char *word, char ret_words[2 * ARGS_NAME_SIZE])
 {
@@ -192,7 +192,7 @@ static int
 no_command(const json_t *table, int words, const char *const *argv, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = args_following(table, words, argv);
-	if (words == 0) /* the command line's own, and main's */
+	if (words == 0) /* commands that only the command line or main has */
 		json_object_update_missing_new(names, json_pack("{s:b, s:b, s:b}", "help", 1, "serve", 1, "completion", 1));
 	char elsewhere[2 * ARGS_NAME_SIZE];
 	const char *near = words == 0 ? command_in_group(table, argv[0], elsewhere) : NULL;
@@ -206,7 +206,7 @@ no_command(const json_t *table, int words, const char *const *argv, struct kettl
 		words > 0 ? " " : "", argv[words], words > 0 ? " " : "", group);
 }
 
-/* Finds a command by its other name. */
+/* Finds a command by its alias. */
 static bool
 find_also(const json_t *table, int argc, const char *const *argv, const json_t **ret_command, int *ret_words)
 {
@@ -269,7 +269,7 @@ struct parser {
 	int argc, at;
 	const char *const *argv;
 	struct args *args;
-	size_t positionals; /* taken so far */
+	size_t positionals; /* positional arguments so far */
 	char words[ARGS_NAME_SIZE];
 	struct kettle_error *err;
 };
@@ -278,7 +278,7 @@ static int
 set_int(struct parser *p, const struct args_row *row, const char *shown, const char *text, json_t **ret_value)
 {
 	long long number;
-	/* An id whose default is a word takes that as well. */
+	/* An id whose default is a word accepts that word, too. */
 	if (strcmp(row->type, "id") == 0 && strcmp(text, json_text_or_empty(row->data, "default")) == 0) {
 		*ret_value = json_string(text);
 		return 0;
@@ -300,7 +300,7 @@ set_flag(struct parser *p, const char *shown, const char *text, json_t **ret_val
 	return 0;
 }
 
-/* Stores the value of an argument; shown is how messages call the argument. text: NULL only for a flag. */
+/* Stores the value of an argument; shown: its name in messages. text: NULL only for a flag. */
 static int
 set_value(struct parser *p, const struct args_row *row, const char *shown, const char *text)
 {
@@ -328,7 +328,7 @@ set_value(struct parser *p, const struct args_row *row, const char *shown, const
 	return 0;
 }
 
-/* Stores an option with the value behind its "=" (text, or NULL), else with the next word. */
+/* Stores an option with the value after its "=" (text), or with text NULL the next word. */
 static int
 set_option(struct parser *p, const struct args_row *row, const char *shown, const char *text)
 {
@@ -408,7 +408,7 @@ long_option(struct parser *p, const char *word)
 	return set_option(p, &row, shown, equals ? equals + 1 : NULL);
 }
 
-/* -o VALUE, -oVALUE, or flags together: -qh. */
+/* Reads -o VALUE, -oVALUE, or several flags: -qh. */
 static int
 short_options(struct parser *p, const char *word)
 {

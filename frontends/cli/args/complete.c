@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a shell offers in the place of a word that is being typed, from the command table. Pure. */
+/* Completes a typed word for a shell, from the command table. Pure. */
 #include <config.h>
 
 #include "cli/args/complete.h"
@@ -11,17 +11,17 @@
 #include "cli/args/help.h"
 #include "common/term.h"
 
-#define ABOUT_WIDTH 60 /* columns of what a value is */
+#define ABOUT_WIDTH 60 /* columns of a value's explanation */
 
 /* A line that is being typed. */
 struct typed {
 	FILE *out;
 	const json_t *command; /* NULL: not known yet */
 	const struct args_option *own;
-	const char *word;    /* the last, which is completed */
-	struct args_row row; /* the option whose value it is */
-	bool value;          /* it is one */
-	bool options;        /* no `--` stands before it */
+	const char *word;    /* the last word, which is completed */
+	struct args_row row; /* with `value`: the option whose value the word is */
+	bool value;          /* the word is the value of an option */
+	bool options;        /* no `--` precedes it */
 	size_t places;       /* positional arguments before it */
 	json_t *given;       /* options before it */
 	struct complete_live *live;
@@ -52,7 +52,7 @@ complete_put_value(FILE *out, const struct complete_live *live, const char *valu
 		put_line(out, live->lead, live->lead_size, value, about);
 }
 
-/* Remembers what the words before say about the last one. */
+/* Remembers values before the last word that narrow its completions. */
 static void
 note_value(struct typed *typed, const struct args_row *row, const char *text)
 {
@@ -60,7 +60,7 @@ note_value(struct typed *typed, const struct args_row *row, const char *text)
 		typed->live->leaderboard = text;
 }
 
-/* Takes an option; *at is its index, and then that of its last word. */
+/* Reads an option; *at is its index, on return that of its last word. */
 static void
 take_option(struct typed *typed, int argc, const char *const *argv, int *at)
 {
@@ -111,7 +111,7 @@ read_words(struct typed *typed, int argc, const char *const *argv)
 	}
 }
 
-/* Those of the words of "bash|zsh|fish" that begin with the prefix. */
+/* Offers the words of "bash|zsh|fish" that begin with the prefix. */
 static void
 offer_choices(FILE *out, const struct complete_live *live, const char *choices, const char *prefix)
 {
@@ -124,7 +124,7 @@ offer_choices(FILE *out, const struct complete_live *live, const char *choices, 
 	}
 }
 
-/* Values of an argument: its choices, names that the core knows, or files. */
+/* Offers values of an argument: its choices, names that the core knows, or files. */
 static void
 offer_values(struct typed *typed, const struct args_row *row)
 {
@@ -166,7 +166,7 @@ offer_options(struct typed *typed)
 	}
 }
 
-/* The next words of the commands that begin with these, each once: a group has no explanation of its own. */
+/* Offers the words that can follow these, each once; a group gets no explanation. */
 static void
 offer_commands(FILE *out, const json_t *table, int words, const char *const *argv, const char *prefix)
 {
@@ -195,7 +195,10 @@ offer_commands(FILE *out, const json_t *table, int words, const char *const *arg
 	}
 }
 
-/* The argument of a command that is not in the table, where its usage says what it may be. false: it is none of them. */
+/*
+ * Offers the argument of a command that is not in the table, if its usage lists the choices. false: it is no such
+ * command.
+ */
 static bool
 offer_own_argument(FILE *out, const struct complete_live *live, int argc, const char *const *argv)
 {
@@ -210,7 +213,7 @@ offer_own_argument(FILE *out, const struct complete_live *live, int argc, const 
 	return false;
 }
 
-/* The options and arguments of a command, or where none is typed yet the global options. */
+/* Offers the options and arguments of a command or, if none is typed yet, the global options. */
 static void
 offer_arguments(struct typed *typed)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Help from the command table: for users, for the manual page, for docs/commands.md. */
+/* Makes help from the command table: for users, for the manual page, for docs/commands.md. */
 #include <config.h>
 
 #include "cli/args/help.h"
@@ -12,12 +12,12 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 
-/* "--NAME META" of an option, both of them bounded. */
+/* size of "--NAME META" of an option */
 #define TITLE_SIZE (2 * ARGS_NAME_SIZE + sizeof("-x, -- "))
 
-#define HELP_WIDTH 80 /* of lines without a terminal */
+#define HELP_WIDTH 80 /* columns of lines without a terminal */
 #define HELP_MAX_WIDTH 100
-#define HELP_COLUMN 24 /* of explanations */
+#define HELP_COLUMN 24 /* first column of explanations */
 #define HELP_INDENT 2
 
 const struct help_own help_own_commands[] = {
@@ -34,7 +34,7 @@ line_width(const struct term *term)
 	return term->width == 0 ? HELP_WIDTH : term->width > HELP_MAX_WIDTH ? HELP_MAX_WIDTH : term->width;
 }
 
-/* Wraps text into lines that begin at a column, where the cursor is. */
+/* Wraps text into lines that begin at the cursor's column. */
 static void
 wrap(const struct term *term, const char *text, size_t column)
 {
@@ -82,7 +82,7 @@ heading(const struct term *term, const char *text)
 	fputc('\n', term->out);
 }
 
-/* An argument as usage lines show it: "NAME", "[--device DEVICE]…", "[-o FILE]". */
+/* Prints an argument as usage lines show it: "NAME", "[--device DEVICE]…", "[-o FILE]". */
 static void
 usage_argument(FILE *out, const struct args_row *row)
 {
@@ -97,7 +97,10 @@ usage_argument(FILE *out, const struct args_row *row)
 	fputs(row->repeated ? "…" : "", out);
 }
 
-/* The command with its arguments, "kettle leaderboard show NAME [--mine]", in lines of this width; column: of the cursor. */
+/*
+ * Prints the command with its arguments, "kettle leaderboard show NAME [--mine]", in lines of this width; column: the
+ * cursor's.
+ */
 static void
 put_synopsis(FILE *out, const json_t *command, const struct args_ui *ui, size_t column, size_t width)
 {
@@ -133,7 +136,7 @@ help_usage(const struct term *term, const json_t *command, const struct args_ui 
 	fputc('\n', term->out);
 }
 
-/* "NAME" of a positional argument, "-o, --output FILE" of an option. */
+/* Makes "NAME" of a positional argument, "-o, --output FILE" of an option. */
 static void
 row_title(const struct args_row *row, char title[TITLE_SIZE])
 {
@@ -145,7 +148,7 @@ row_title(const struct args_row *row, char title[TITLE_SIZE])
 			row->flag ? "" : row->meta);
 }
 
-/* The row's help with its choices, default and repetition. New string. */
+/* Makes the row's help with its choices, default and repetition. New string. */
 static char *
 row_text(const struct args_row *row)
 {
@@ -163,7 +166,10 @@ row_text(const struct args_row *row)
 	return buf_take(&text);
 }
 
-/* The positional arguments or the options of a command (NULL: the own options alone), below a title where there are any. */
+/*
+ * Lists the positional arguments or the options of a command (NULL: only the given options), below a title if there
+ * are any.
+ */
 static void
 list_rows(
 	const struct term *term, const json_t *command, const struct args_option *own, bool positional, const char *title)
@@ -213,7 +219,7 @@ help_own(const struct term *term, const char *name)
 	return false;
 }
 
-/* A command in a list: its words, its required arguments and its line of help. */
+/* Lists a command: its words, its required arguments and its line of help. */
 static void
 list_command(const struct term *term, const json_t *command)
 {
@@ -231,7 +237,7 @@ list_command(const struct term *term, const json_t *command)
 	free(title);
 }
 
-/* What a participant needs first, in that order. */
+/* The commands that a participant needs first, in that order. */
 static const char *const first_commands[] = {
 	"leaderboard.list", "leaderboard.show", "leaderboard.template", "submit", "submission.show"};
 
@@ -247,7 +253,10 @@ list_first(const struct term *term, const json_t *table)
 				list_command(term, command);
 }
 
-/* The groups of the table, "submission" → "cancel, diff, …", in its order; commands without one follow as `alone`. */
+/*
+ * Makes the groups of the table, "submission" → "cancel, diff, …", in its order, and the commands without a group in
+ * `alone`.
+ */
 static json_t *
 group_names(const json_t *table, struct buf *alone)
 {
@@ -320,7 +329,7 @@ help_group(const struct term *term, const json_t *table, int words, const char *
 	fprintf(term->out, "\n`kettle help %sCOMMAND` shows its details.\n", group);
 }
 
-/* Text in the source of a manual page: no macro, no escape, hyphens that can be copied, nothing beyond ASCII. */
+/* Writes text in the source of a manual page: no macros or escapes, hyphens that can be copied, only ASCII. */
 static void
 roff(FILE *out, const char *text)
 {
@@ -332,7 +341,7 @@ roff(FILE *out, const char *text)
 			fputs("\\e", out);
 		else if (c == '-')
 			fputs("\\-", out);
-		else if (c == 0x2026) /* troff has none for a terminal of ASCII */
+		else if (c == 0x2026) /* troff has no ellipsis for an ASCII terminal */
 			fputs("\\&...", out);
 		else if (c >= 0x80)
 			fprintf(out, "\\[u%04X]", (unsigned)c);
@@ -341,7 +350,7 @@ roff(FILE *out, const char *text)
 	}
 }
 
-/* A line of help as a sentence. */
+/* Writes a line of help as a sentence. */
 static void
 roff_sentence(FILE *out, const char *text)
 {
@@ -461,7 +470,7 @@ static const char reference_head[] =
 	"(`full`:\n"
 	"the disk is). Both may be missing.\n";
 
-/* Text inside a cell of a table. */
+/* Writes text inside a cell of a table. */
 static void
 put_cell(FILE *out, const char *text)
 {
@@ -514,7 +523,7 @@ put_arguments(FILE *out, const json_t *command)
 	}
 }
 
-/* The synopsis and the own options, or that the command is hidden. */
+/* Writes the synopsis and the command line's own options, or that the command is hidden. */
 static void
 put_usage(FILE *out, const json_t *command, const struct args_ui *ui)
 {
@@ -549,7 +558,9 @@ put_choices(FILE *out, const json_t *choices)
 	}
 }
 
-/* What a value is, in words. Returns its schema where its members are to follow. Objects that have a name go into `shared`. */
+/*
+ * Describes the type of a value. Returns its schema if its members follow. Adds objects that have a name to `shared`.
+ */
 static const json_t *
 put_form(FILE *out, const json_t *schema, json_t *shared)
 {
@@ -612,7 +623,7 @@ put_answer(FILE *out, const json_t *answer, json_t *shared)
 	put_members(out, follows, 0, shared);
 }
 
-/* What several answers have, each object once; these may name others. */
+/* Writes the objects that several answers have, each once; these may add others. */
 static void
 put_shared(FILE *out, json_t *shared)
 {

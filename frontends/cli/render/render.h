@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Answers that need a function of their own, a section for each file; all others are printed by their view in the command
- * table (run_view). Functions are members of struct args_ui unless a comment says otherwise: `render`, or the one
- * that the name ends with (…_start, …_answer, …_status, …_json).
+ * Answers that need a function of their own, a section for each file; run_view prints all others by their view in the
+ * command table. Functions are members of struct args_ui unless a comment says otherwise: `render`, or the one that
+ * the name ends with (…_start, …_answer, …_status, …_json).
  */
 #ifndef KETTLE_CLI_RENDER_RENDER_H
 #define KETTLE_CLI_RENDER_RENDER_H
@@ -10,24 +10,24 @@
 #include "cli/run/invocation.h"
 
 /* ---- render_board.c: leaderboards ---- */
-/* The board with its rankings, then the tools that run its submissions. */
+/* Prints the board with its rankings, then the tools that run its submissions. */
 extern const struct args_option render_board_show_options[];
-/* With --trend it calls leaderboard.trend instead. */
+/* With --trend calls leaderboard.trend instead. */
 void render_board_show_start(struct run *run);
 void render_board_show_answer(struct run *run, const json_t *result);
 void render_board_show(struct run *run, const json_t *result);
-/* All entries in one array, as GET /submissions has them. */
+/* All entries in one array, in the form of GET /submissions. */
 json_t *render_board_show_json(const json_t *result);
-/* Of leaderboard rate-limit: shows the limits where none is set or removed, which every user may. */
+/* For leaderboard rate-limit: without a limit to set or remove, shows the limits, which every user may see. */
 void render_board_limits_start(struct run *run);
 
-/* ---- render_trend.c: the best scores over time, of leaderboard show --trend ---- */
+/* ---- render_trend.c: the best scores over time, for leaderboard show --trend ---- */
 void render_board_trend(struct run *run, const json_t *result);
-/* No member: the same as lines of comma-separated values. */
+/* Not a member: the same as lines of comma-separated values. */
 void render_board_trend_csv(FILE *out, const json_t *result);
 
 /* ---- render_submission.c: the report of a submission ---- */
-/* An option of the commands that print it. */
+/* An option of the commands that print a report. */
 #define RENDER_VERBOSE \
 	{ \
 		"verbose", 0, NULL, "print also the details of failed tests and benchmarks" \
@@ -44,27 +44,27 @@ void render_submission_diff(struct run *run, const json_t *result);
 
 /* ---- render_device.c: devices, their queues and their calibration ---- */
 void render_device_list(struct run *run, const json_t *result);
-/* The positions of the requested jobs in the queues of their devices. */
+/* Prints the positions of the requested jobs in the queues of their devices. */
 void render_queue_positions(struct run *run, const json_t *result);
 /*
- * No member: a line with the tools and packages of a device, a row of device.list; nothing where they are not known. names:
- * only of these tools; NULL: of all.
+ * Not a member: prints a line with the tools and packages of a device, a row of device.list; nothing if they are not
+ * known. names: only these tools; NULL: all.
  */
 void render_device_tools(const struct term *term, const json_t *device, const json_t *names);
 void render_device_calibrated(struct run *run, const json_t *result);
 void render_device_doctor(struct run *run, const json_t *result);
-int render_device_doctor_status(const json_t *result); /* RUN_ENGINE where a machine gave no report */
-/* RUN_ENGINE where a unit could not be calibrated, verified or enabled. */
+int render_device_doctor_status(const json_t *result); /* RUN_ENGINE if a machine gave no report */
+/* RUN_ENGINE if a unit could not be calibrated, verified or enabled. */
 int render_device_status(const json_t *result);
 
-/* ---- render_admin.c: statistics, and what was freed ---- */
+/* ---- render_admin.c: statistics, and the space that gc freed ---- */
 void render_admin_stats(struct run *run, const json_t *result);
 void render_admin_freed(struct run *run, const json_t *result);
 
 /* ---- render_local.c: plugins and the configuration ---- */
 void render_plugin_info(struct run *run, const json_t *result);
 void render_plugin_test(struct run *run, const json_t *result);
-int render_plugin_test_status(const json_t *result); /* whether all tests passed */
+int render_plugin_test_status(const json_t *result); /* RUN_FAILED if a test failed */
 void render_config_check(struct run *run, const json_t *result);
 void render_config_reload(struct run *run, const json_t *result);
 void render_version(struct run *run, const json_t *result);

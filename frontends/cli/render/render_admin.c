@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints statistics, and what gc freed. */
+/* Prints statistics, and the space that gc freed. */
 #include <config.h>
 
 #include "cli/render/render.h"
@@ -10,7 +10,7 @@
 #include "base/xalloc.h"
 #include "common/table.h"
 
-/* The statistics of one device: the members "NAME.DEVICE". */
+/* Returns the statistics of one device: the members "NAME.DEVICE". */
 static json_t *
 device_figures(const json_t *stats, const char *device)
 {

@@ -31,7 +31,7 @@ render_board_show_json(const json_t *result)
 	return entries;
 }
 
-/* Of a device, where it is known, the tools that run submissions to the board. */
+/* Prints the tools of a device that run submissions to the board, if the device is known. */
 static void
 put_tools(struct run *run, const char *name, const json_t *tools)
 {
@@ -66,7 +66,7 @@ render_board_show(struct run *run, const json_t *result)
 		put_tools(run, json_text_or_empty(page, "device"), json_object_get(result, "tools"));
 }
 
-/* Prints the board, and the tools of its devices where device.list has answered. */
+/* Prints the board and, if device.list has answered, the tools of its devices. */
 static void
 devices_listed(struct run *run, const json_t *result)
 {
@@ -83,7 +83,7 @@ const struct args_option render_board_show_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-/* The same columns whatever the entries have. */
+/* Writes the same columns for all entries. */
 static void
 put_entries(FILE *out, const json_t *entries)
 {
@@ -104,7 +104,7 @@ put_entries(FILE *out, const json_t *entries)
 	} while (++i < json_array_size(entries));
 }
 
-/* Whether another format than the table was asked for, and the answer is printed in it. */
+/* Prints the answer in the format that the user chose; false: it is the table. */
 static bool
 formatted(struct run *run, const json_t *result)
 {
@@ -164,7 +164,7 @@ render_board_show_answer(struct run *run, const json_t *result)
 {
 	if (formatted(run, result))
 		return;
-	AUTO_JSON json_t *known = json_pack("{s:b}", "known", 1); /* does not wait for a machine to answer */
+	AUTO_JSON json_t *known = json_pack("{s:b}", "known", 1); /* do not wait for a machine's answer */
 	if (run->json || run->quiet || json_object_get(result, "trends")) {
 		run_result(run, result);
 		return;

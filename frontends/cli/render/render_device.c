@@ -14,7 +14,7 @@
 
 /* ---- device list ---- */
 
-/* "Warning: " and a sentence. */
+/* Prints "Warning: " and a sentence. */
 static void
 warn(const struct term *term, const char *template, const json_t *object)
 {
@@ -22,7 +22,7 @@ warn(const struct term *term, const char *template, const json_t *object)
 	template_put(term, template, object, NULL);
 }
 
-/* The members (names: only these) as an array for templates, each with its name, version and packages. */
+/* Makes an array of the members (names: only these) for templates, each with its name, version and packages. */
 static json_t *
 list_versions(const json_t *versions, const json_t *packages, const json_t *names)
 {
@@ -31,7 +31,7 @@ list_versions(const json_t *versions, const json_t *packages, const json_t *name
 	json_object_foreach((json_t *)versions, name, version) {
 		const json_t *inside = json_object_get(packages, name);
 		if (json_string_length(version) == 0 || (names && !list_has_text(names, name)))
-			continue; /* a program of the system, such as sh, that says none */
+			continue; /* a system program without a version, such as sh */
 		json_array_append_new(list, json_pack("{s:s, s:O, s:o*}", "name", name, "version", version, "packages",
 										inside ? list_versions(inside, NULL, NULL) : NULL));
 	}
@@ -95,7 +95,7 @@ put_warm(const struct term *term, const json_t *unit, const json_t *warm)
 		shown, NULL);
 }
 
-/* A row of the list for each unit, with its device. */
+/* Makes a row of the list for each unit, with its device. */
 static json_t *
 list_units(const json_t *devices)
 {
@@ -168,7 +168,7 @@ render_device_list(struct run *run, const json_t *result)
 
 /* ---- queue place ---- */
 
-/* NULL: it is not queued. */
+/* Returns the position of a job; NULL: it is not queued. */
 static const json_t *
 find_position(const json_t *result, json_int_t job)
 {

@@ -25,7 +25,10 @@ style_of_line(const char *line)
 	return *line == '+' ? STYLE_GREEN : *line == '-' ? STYLE_RED : *line == '@' ? STYLE_DIM : STYLE_NONE;
 }
 
-/* As it is, so that it can be applied; on a terminal each line in its colour, with what it must not get left out. */
+/*
+ * Prints the difference: unchanged without a terminal, so that it can be applied; on one with colours and without
+ * control characters.
+ */
 static void
 put_diff(const struct term *term, const char *text)
 {
@@ -42,7 +45,7 @@ put_diff(const struct term *term, const char *text)
 	}
 }
 
-/* A time of a or b, with its interval: "1.234 ± 0.002 ms"; "–" where there is none. */
+/* Makes a time of a or b with its interval: "1.234 ± 0.002 ms"; "–": none. */
 static json_t *
 time_text(const json_t *side, const char *value)
 {
@@ -52,7 +55,7 @@ time_text(const json_t *side, const char *value)
 	return json_string(text);
 }
 
-/* "-12.5 %", "13.9 times", and what is known of whether it is more than chance. */
+/* Makes "-12.5 %" or "13.9 times", with a note on whether this can be chance. */
 static json_t *
 change_text(const json_t *row)
 {
@@ -68,7 +71,7 @@ change_text(const json_t *row)
 									 : "");
 }
 
-/* A row of the table, from a row of the answer whose times are the members `value` of a and b. */
+/* Makes a row of the table from a row of the answer; `value` of a and b are its times. */
 static json_t *
 table_row(const char *spec, const json_t *row, const char *value)
 {

@@ -56,7 +56,7 @@ render_plugin_test_status(const json_t *result)
 	return RUN_OK;
 }
 
-/* The Test Anything Protocol, which writes a skipped test as "ok N - NAME # SKIP REASON", and a line with the counts. */
+/* Prints the Test Anything Protocol, with a skipped test as "ok N - NAME # SKIP REASON", and a line with the counts. */
 void
 render_plugin_test(struct run *run, const json_t *result)
 {
@@ -80,7 +80,7 @@ render_plugin_test(struct run *run, const json_t *result)
 	fputc('\n', term->out);
 }
 
-/* "nvcc (local) has CUDA's runtime, cuBLAS", and a line for each missing part. */
+/* Prints "nvcc (local) has CUDA's runtime, cuBLAS", and a line for each missing part. */
 static void
 put_toolkit(const struct term *term, const json_t *toolkit)
 {

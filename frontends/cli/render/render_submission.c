@@ -45,7 +45,7 @@ render_submission_status(const json_t *result)
 	return status;
 }
 
-/* Why, of jobs that did not pass: a report has said it above. */
+/* Prints with --quiet why jobs did not pass; otherwise the report has done it. */
 static void
 quiet_reasons(const struct term *term, const json_t *jobs)
 {
@@ -56,7 +56,10 @@ quiet_reasons(const struct term *term, const json_t *jobs)
 			term_block(term->out, json_text_or_empty(job, "error"), 2, REASON_LINES);
 }
 
-/* The jobs with places in the submission under the path that the user typed, else its own name. New reference. */
+/*
+ * Returns the jobs with the path that the user typed, else the submission's own name, in places of the submission. New
+ * reference.
+ */
 static json_t *
 with_paths(const struct run *run, const json_t *result, json_t *jobs)
 {
@@ -160,7 +163,7 @@ show_steps(const struct term *term, const json_t *steps)
 	TABLE_PRINT(term, columns, steps, 2);
 }
 
-/* Of secret runs nothing is in any part. */
+/* Whether the job has secret runs, which are in no part. */
 static bool
 has_secret_runs(const json_t *job)
 {
@@ -191,7 +194,7 @@ show_job(const struct term *term, const json_t *job)
 	show_steps(term, json_object_get(timing, "steps"));
 }
 
-/* Prints parts and steps of every job of a submission.show that has them. */
+/* Prints parts and steps of every job that has them. */
 static void
 show_timing(struct run *run, const json_t *submission)
 {
@@ -204,9 +207,9 @@ show_timing(struct run *run, const json_t *submission)
 	}
 }
 
-/* ---- what its programs printed ---- */
+/* ---- output of the submission's programs ---- */
 
-/* What a step printed, each stream below a line as head(1) has it. false: it printed nothing. */
+/* Prints the output of a step, each stream with a title like head(1)'s. false: there is none. */
 static bool
 put_printed(const struct term *term, const json_t *job, const char *step, const json_t *printed, bool first)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints how the best scores of a leaderboard became better. */
+/* Prints how the best scores of a leaderboard improved. */
 #include <config.h>
 
 #include "cli/render/render.h"
@@ -28,14 +28,14 @@ time_of(const json_t *point)
 	return ms;
 }
 
-/* The height of a score between two others, from 0 to 1, by its logarithm. */
+/* Returns the height of a score between two others, from 0 to 1, by its logarithm. */
 static double
 height_of(double score, double lowest, double highest)
 {
 	return lowest > 0 && highest > lowest ? log(score / lowest) / log(highest / lowest) : 0;
 }
 
-/* The best score over time, from the first point to the last, as bars of equal time. */
+/* Prints the best score over time, from the first point to the last, as bars of equal time. */
 static void
 put_sparkline(const struct term *term, const json_t *points, unsigned width)
 {
@@ -53,7 +53,7 @@ put_sparkline(const struct term *term, const json_t *points, unsigned width)
 	}
 }
 
-/* Each point with the difference to the one before it. New reference. */
+/* Returns each point with the difference to the one before it. New reference. */
 static json_t *
 trend_rows(const json_t *points)
 {
@@ -114,7 +114,7 @@ render_board_trend(struct run *run, const json_t *result)
 	}
 }
 
-/* A line for each point; `series` is the user whose best score it is, empty of all. */
+/* Prints a line for each point; `series`: the user whose best score it is, empty for the best of all. */
 void
 render_board_trend_csv(FILE *out, const json_t *result)
 {

@@ -3,9 +3,9 @@
  * Follows a submission or a local task run until its end.
  *
  * Theory of operation. The subscription begins at the event number of the answer that accepted the submission, so no
- * event is missed in between. An event that may end the submission, and a slow timer (events may be lost with the process
- * that holds the database), call submission.show; once its `done` is true, it is the report. Two more timers redraw the
- * live line and call queue.place.
+ * event is missed in between. An event that may end the submission calls submission.show, and so does a slow timer,
+ * since events may be lost with the process that holds the database. When `done` of the answer is true, the answer is
+ * the report. Two more timers redraw the live line and call queue.place.
  */
 #include <config.h>
 
@@ -24,17 +24,17 @@
 #define FOLLOW_TICK_MS 1000
 #define FOLLOW_POSITION_MS 2000
 #define FOLLOW_CHECK_MS 30000
-#define FOLLOW_CANCEL_MS 5000 /* so long an interrupted command waits for its submission to be cancelled */
+#define FOLLOW_CANCEL_MS 5000 /* for which an interrupted command waits until its submission is cancelled */
 
 struct follow {
 	struct run *run;
 	struct progress *progress;
 	int64_t id;   /* 0: a task run */
-	bool alone;   /* no server goes on with it, and it ends with this command */
-	bool leaving; /* interrupted: nothing is shown any more */
+	bool alone;   /* no server continues it: it ends with this command */
+	bool leaving; /* interrupted: show nothing more */
 	uint64_t subscription;
 	bool subscribed, checking, again, positioning;
-	follow_solution solution; /* of task.verify, which shows no progress; else NULL */
+	follow_solution solution; /* for task.verify, which shows no progress; else NULL */
 	json_t *jobs;             /* arguments of queue.place */
 	struct kettle_timer *tick, *check, *position, *leave;
 };
@@ -54,7 +54,10 @@ on_shown(struct run *run, const json_t *result)
 		check(follow);
 }
 
-/* Calls submission.show, once more where a call is under way: its answer may be older than the reason for this one. */
+/*
+ * Calls submission.show. If a call is under way, calls again after it: its answer may be older than the reason for
+ * this one.
+ */
 static void
 check(void *arg)
 {
@@ -131,7 +134,7 @@ say_left(const struct follow *follow)
 		(long long)follow->id, (long long)follow->id, (long long)follow->id);
 }
 
-/* NULL: it has ended meanwhile, or it may not be cancelled. */
+/* result NULL: it has ended meanwhile, or it may not be cancelled. */
 static void
 on_cancelled(struct run *run, const json_t *result)
 {
@@ -165,7 +168,10 @@ cancel(struct run *run)
 	return true;
 }
 
-/* Prints what the command leaves, and that the submission goes on; one that nothing would go on with is cancelled. */
+/*
+ * Prints the files that the command leaves, and that the submission continues. Cancels a submission that nothing would
+ * continue.
+ */
 static bool
 interrupted(struct run *run)
 {
@@ -240,7 +246,7 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs, 
 		if (number > 0)
 			json_array_append_new(json_object_get(follow->jobs, "job"), json_integer(number));
 	}
-	/* An error here only leaves the positions out. */
+	/* An error here only leaves out the positions. */
 	if (json_array_size(json_object_get(follow->jobs, "job")) > 0)
 		(void)run->host->timer_start(
 			run->host, FOLLOW_POSITION_MS, FOLLOW_POSITION_MS, on_position, follow, &follow->position, NULL);
@@ -252,7 +258,7 @@ watch(struct run *run, follow_solution solution, bool silent)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *filter = json_pack("{s:b}", "task_run", 1);
-	/* Progress is not required for the answer. */
+	/* The answer does not need the progress. */
 	if (follow_begin(run, 0, -1, filter, solution, silent, &err))
 		run->host->log(run->host, KETTLE_LOG_WARNING, "no progress is shown: %s", err.message);
 }

@@ -68,7 +68,7 @@ open_path(struct input *input, int *ret_fd)
 	return 0;
 }
 
-/* Waits until standard input has something or the reading is cancelled. */
+/* Waits until standard input has data or the reading is cancelled. */
 static int
 wait_readable(struct input *input, int fd)
 {
@@ -89,7 +89,7 @@ read_input_all(struct input *input, int fd)
 		int rc = wait_readable(input, fd);
 		if (rc)
 			return rc;
-		/* A terminal gives a line at a time; from a pipe a line is read byte by byte, to leave the rest. */
+		/* A terminal gives one line at a time. From a pipe a line is read byte by byte, to leave the rest unread. */
 		ssize_t n = read(fd, chunk, input->line ? 1 : sizeof(chunk));
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
@@ -103,7 +103,7 @@ read_input_all(struct input *input, int fd)
 		if (input->data.len > input->max)
 			return kettle_fail(&input->err, KETTLE_ETOOBIG, "`%s` is larger than %zu bytes.", input->path, input->max);
 	}
-	buf_adds(&input->data, ""); /* ends an empty one as well */
+	buf_adds(&input->data, ""); /* ends an empty line too */
 	return 0;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The run of one command line: its arguments and what it waits for.
+ * The run of one command line.
  *
- * Theory of operation. Everything happens on the loop thread, except reading: files, standard input and the answers to
- * questions are read by a thread of the host's pool (input.c), so that a pipe that never ends or a slow user does not
- * block the loop (and with it Ctrl-C). The run keeps a list of struct run_call, one for each call or reading whose result
- * has not come; when the run ends first, the call is detached and its late result only frees it.
+ * Theory of operation. Everything happens on the loop thread, except reading: a thread of the host's pool reads files,
+ * standard input and the answers to questions (input.c), so that an endless pipe or a slow user does not block the
+ * loop (and with it Ctrl-C). The run has a list of struct run_call, one for each call or reading without a result yet.
+ * If the run ends first, the call is detached, and its late result only frees it.
  */
 #include <config.h>
 
@@ -32,7 +32,7 @@
 #include "common/wrap.h"
 
 #define RUN_MAX_LINE 4096
-#define RUN_MAX_FILE (32u << 20) /* bytes of a file that is an argument */
+#define RUN_MAX_FILE (32u << 20) /* bytes of a file argument */
 
 struct run_call {
 	struct run_call *next;
@@ -40,7 +40,7 @@ struct run_call {
 	run_answer answer;
 	run_bytes bytes;     /* of readings */
 	struct input *input; /* of readings */
-	bool may_fail;       /* an error is given to answer as NULL */
+	bool may_fail;       /* on an error, answer gets NULL */
 };
 
 static struct run_call *
@@ -53,7 +53,7 @@ call_new(struct run *run)
 	return call;
 }
 
-/* Removes the call from its run and frees it; returns the run, or NULL where it is over. */
+/* Removes the call from its run and frees it; returns the run, or NULL if it is over. */
 static struct run *
 call_end(struct run_call *call)
 {
@@ -136,7 +136,7 @@ read_input(struct run *run, const char *path, size_t max, bool line, run_bytes f
 	}
 }
 
-/* ---- work of a thread ---- */
+/* ---- work on a thread ---- */
 
 struct run_work_call {
 	struct run_call *call;
@@ -194,7 +194,7 @@ run_print_json(const struct term *term, const json_t *value)
 FILE *
 run_open_output(const char *path, bool append)
 {
-	/* Opening a FIFO must not wait for a reader, writing to it must. */
+	/* Opening a FIFO must not wait for a reader, but writing to it must. */
 	AUTO_FD int fd =
 		open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (append ? O_APPEND : O_TRUNC), 0666);
 	int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
@@ -206,14 +206,14 @@ run_open_output(const char *path, bool append)
 	return out;
 }
 
-/* Opens the file of -o, so that a wrong path is known before the command starts. */
+/* Opens the file of -o before the command starts, so that a wrong path fails early. */
 static int
 open_report(struct run *run, struct kettle_error *err)
 {
 	const char *path = args_text(&run->args, "output");
 	if (!path)
 		return 0;
-	/* The file keeps its contents until there is a report to replace them. */
+	/* The file keeps its contents until a report replaces them. */
 	run->report_is_new = access(path, F_OK) != 0;
 	run->report = run_open_output(path, true);
 	if (!run->report)
@@ -222,7 +222,7 @@ open_report(struct run *run, struct kettle_error *err)
 	return 0;
 }
 
-/* Removes the file where it was created for a report and none was written. */
+/* Removes the file if it was created for a report and none was written. */
 static void
 drop_report(struct run *run)
 {
@@ -241,7 +241,7 @@ run_view(struct run *run, const json_t *result)
 	view_print(&run->term, json_object_get(run->command, "view"), result, args, run->user);
 }
 
-/* Whether lines are printed as they are. */
+/* Whether the result is printed unwrapped. */
 static bool
 is_code(const struct run *run)
 {
@@ -266,7 +266,7 @@ print_result(struct run *run, const json_t *result)
 	return member_true(result, "ok") ? RUN_OK : run->ui->not_ok;
 }
 
-/* Writes the result to the file of -o, as it looks without a terminal. */
+/* Writes the result to the file of -o, formatted as without a terminal. */
 static int
 write_report(struct run *run, const json_t *result, int status)
 {
@@ -467,7 +467,9 @@ run_interrupt_end(struct run *run)
 
 static void load_next(struct run *run);
 
-/* Finds an argument that is still a path: a file, task or problems whose value is a string. Returns the path, or NULL. */
+/*
+ * Finds an argument that is still a path: a file, task or problems whose value is a string. Returns the path, or NULL.
+ */
 static const char *
 path_argument(struct run *run, struct args_row *ret_row)
 {
@@ -507,8 +509,10 @@ task_loaded(struct run *run, const json_t *result)
 	replace_path(run, json_incref((json_t *)result));
 }
 
-/* A task whose own files fail on a device is refused, since every submission would fail as it does; so is a device that
- * lacks what the task needs. */
+/*
+ * Refuses a task whose own files fail on a device, since every submission would fail in the same way, and a device
+ * that lacks something that the task needs.
+ */
 static void
 task_tried(struct run *run, const json_t *result)
 {
@@ -534,7 +538,7 @@ task_tried(struct run *run, const json_t *result)
 	replace_path(run, bundle);
 }
 
-/* Reads the task. devices: names; it is looked whether they have what it needs, but for a new leaderboard that is forced. */
+/* Reads the task. devices: names. Checks that they have what the task needs, unless a new leaderboard is forced. */
 static void
 read_task(struct run *run, const json_t *devices)
 {
@@ -567,7 +571,7 @@ load_task(struct run *run)
 		read_task(run, devices);
 }
 
-/* A competition of this machine, or of a repository, which the engine fetches. */
+/* Loads a competition from this machine, or from a repository, which the engine fetches. */
 static void
 load_problems(struct run *run, const char *path)
 {
@@ -628,7 +632,7 @@ run_new(const struct kettle_host *host, const json_t *globals)
 	return run;
 }
 
-/* Takes --json and --quiet behind the command; main takes the other global options, before the command. */
+/* Reads --json and --quiet after the command; main reads the other global options, before the command. */
 static int
 late_globals(struct run *run, struct kettle_error *err)
 {
