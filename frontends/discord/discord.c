@@ -2,13 +2,13 @@
 /*
  * The plugin `discord`: a bot that runs competitions on a Discord server.
  *
- * Theory of operation. Everything happens on the engine's loop, but for the gateway's connection or the interactions
- * endpoint, which have a thread of their own (gateway/). At its start the bot asks Discord who it is, which roles there are
- * and which commands are registered; then it goes on with what an earlier process left (flows/), deals with the events that
- * have come meanwhile, and only then lets interactions in. Requests that fail are repeated.
+ * Theory of operation. Everything happens on the engine's loop, except the gateway's connection or the interactions
+ * endpoint, which have a thread of their own (gateway/). At its start the bot asks Discord for its own account, the
+ * roles and the registered commands. Then it continues the work of an earlier process (flows/), handles the events
+ * that have come meanwhile, and only then accepts interactions. Requests that fail are repeated.
  *
- * What ends with the bot (requests, retries) is ended by its stop. Answers of the engine may come until destroy, so the
- * bot of a start stays until then.
+ * The bot's stop ends its requests and retries. Answers of the engine may come until destroy, so the bot of a start
+ * stays in memory until then.
  */
 #include <config.h>
 
@@ -37,8 +37,8 @@
 #include "discord/rest/rest.h"
 
 #define INTENT_GUILDS 1
-#define AGAIN_MS 30000           /* until the first requests are repeated, without which the bot cannot begin */
-#define REGISTER_AGAIN_MS 300000 /* until commands are registered again that Discord did not take */
+#define AGAIN_MS 30000           /* until the first requests are repeated, which the bot needs to begin */
+#define REGISTER_AGAIN_MS 300000 /* until commands that Discord refused are registered again */
 #define MIB (1024.0 * 1024)
 
 static const char *const ways[] = {"gateway", "endpoint", NULL};
@@ -134,17 +134,17 @@ struct discord {
 	json_t *options;
 	struct bot_settings settings; /* texts in it are borrowed from options */
 	struct run *run;              /* NULL: stopped */
-	struct run *earlier;          /* runs that were stopped */
+	struct run *earlier;          /* runs that were stopped, kept for late answers */
 };
 
-/* From a start to its stop. */
+/* One run of the bot, from a start to its stop. */
 struct run {
 	struct discord *discord;
 	struct run *next;
 	struct bot bot;
 	struct gateway *gateway;
 	struct endpoint *endpoint;
-	json_t *events; /* that have come before the bot was ready */
+	json_t *events; /* events that came before the bot was ready */
 	bool ready;
 	bool fetching; /* the gateway waits for its address */
 	kettle_fn stopped;
@@ -205,7 +205,7 @@ static void
 on_dispatch(void *arg, const char *name, json_t *data_take)
 {
 	struct run *run = arg;
-	/* A new session has not told of what changed before it. */
+	/* READY: a new session does not tell of earlier changes of roles. */
 	if (run->bot.stopping)
 		(void)0;
 	else if (strcmp(name, "INTERACTION_CREATE") == 0)
@@ -283,7 +283,7 @@ open_endpoint(struct run *run, struct kettle_error *err)
 	return endpoint_new(run->bot.host, &rules, on_endpoint, run, &run->endpoint, err);
 }
 
-/* ---- the beginning ---- */
+/* ---- starting ---- */
 
 static void on_registered(void *arg, bool failed, const char *text);
 
@@ -304,7 +304,7 @@ on_registered(void *arg, bool failed, const char *text)
 		later_call(&run->bot, REGISTER_AGAIN_MS, register_commands, run);
 }
 
-/* What was left is followed again: from now on events and interactions are dealt with. */
+/* All earlier work is followed again: handles events and interactions from now on. */
 static void
 on_ready(void *arg)
 {
@@ -332,7 +332,10 @@ on_lives(void *arg)
 		run->bot.submit = submit_new(&run->bot, on_ready, run);
 }
 
-/* The answer is there: true; else the questions begin anew, later. A refused token stays so, and has its own line. */
+/*
+ * Whether Discord has answered; if not, starts the questions again later. A refused token stays refused, and is logged
+ * elsewhere.
+ */
 static bool
 known(struct run *run, const struct rest_answer *answer)
 {
@@ -346,7 +349,7 @@ known(struct run *run, const struct rest_answer *answer)
 	return false;
 }
 
-/* Discord knows the bot, but not as a member of this server. */
+/* known(), but first reports that the bot is not a member of this server. */
 static bool
 is_member(struct run *run, const struct rest_answer *answer)
 {
@@ -532,7 +535,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	return 0;
 }
 
-/* An option that is an id; without it "" is left. */
+/* Copies an option that is an id; "": it is not set. */
 static int
 read_id(const json_t *section, const char *key, char ret_id[SNOWFLAKE_SIZE], struct kettle_error *err)
 {

@@ -32,7 +32,7 @@ discord_admin_accepting(struct interaction *interaction, const json_t *result, v
 
 /* ---- statistics ---- */
 
-/* The figures of one device: the members "NAME.DEVICE". */
+/* Returns the figures of one device: the members "NAME.DEVICE". */
 static json_t *
 device_figures(const json_t *stats, const char *device)
 {
@@ -74,8 +74,8 @@ discord_admin_stats(struct interaction *interaction, const json_t *result, void 
 /* ---- resync ---- */
 
 /*
- * The commands are registered, then the guild's roles are read, then each configured one that is named and missing is created,
- * one after the other.
+ * Registers the commands, then reads the guild's roles, then creates each role that the configuration names and the
+ * guild lacks, one after the other.
  */
 struct resync {
 	struct interaction *interaction;
@@ -94,7 +94,7 @@ end_resync(struct resync *resync)
 	free(resync);
 }
 
-/* A line that has a text from elsewhere in it. */
+/* Adds a line with a text from elsewhere. */
 static void
 say_line(struct resync *resync, const char *before, const char *text, const char *after)
 {
@@ -118,7 +118,10 @@ on_created(void *arg, const struct rest_answer *answer)
 	create_next(resync);
 }
 
-/* The roles that are there already need no word. An id is of a role that was there once: a new one would have another. */
+/*
+ * Says nothing about existing roles. Does not create a role that is configured by its id, since a new role would have
+ * another id.
+ */
 static void
 create_next(struct resync *resync)
 {

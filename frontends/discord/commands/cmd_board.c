@@ -33,7 +33,7 @@ struct list {
 	bool all;
 };
 
-/* " · ends <t:1:R>" */
+/* Adds " · ends <t:1:R>". */
 static void
 put_times(struct buf *out, const json_t *board)
 {
@@ -81,7 +81,7 @@ on_list(struct interaction *interaction, const json_t *boards, void *arg)
 	const struct list *list = arg;
 	size_t count = json_array_size(boards);
 	AUTO_BUF struct buf out = {0};
-	/* A board that was on the last page may have gone. */
+	/* Boards may have gone since the last page was shown. */
 	size_t offset = list->offset < count ? list->offset : 0;
 	for (size_t i = offset; i < count && i < offset + PAGE; i++)
 		put_board(&out, json_array_get(boards, i));
@@ -128,22 +128,22 @@ discord_board_list_page(struct interaction *interaction, const char *arguments)
 enum views_kind {
 	VIEWS_FIRST,  /* of the command: the only ranking, or the menu of several */
 	VIEWS_MENU,   /* another page of the menu */
-	VIEWS_CHOSEN, /* what was chosen, below the menu */
+	VIEWS_CHOSEN, /* the chosen rankings, below the menu */
 	VIEWS_PAGE,   /* another page of a ranking */
 };
 
 /*
- * Rankings of a board that are shown one after the other: the rankings are read, then where the user is in them, then for
- * each the picture.
+ * Rankings of a board that are shown one after the other: reads the rankings, then the user's places in them, then the
+ * picture of each.
  */
 struct views {
 	unsigned references;
 	enum views_kind kind;
 	size_t offset;
-	size_t place;          /* of a page: which of the board's devices */
-	const json_t *chosen;  /* names; the interaction's */
+	size_t place;          /* for a page: the number of the ranking */
+	const json_t *chosen;  /* chosen names; the interaction's */
 	json_t *answer, *mine; /* of leaderboard.show */
-	json_t *shown;         /* places of those that are shown */
+	json_t *shown;         /* numbers of the rankings to show */
 	size_t next;           /* in shown */
 };
 
@@ -186,14 +186,14 @@ place_at_hand(const struct views *views)
 	return (size_t)json_integer_value(json_array_get(views->shown, views->next));
 }
 
-/* The best run of the user, with a rank where it is in the ranking; NULL: none. Borrowed. */
+/* Returns the user's best run, with a rank if it is in the ranking; NULL: none. Borrowed. */
 static const json_t *
 own_entry(const struct views *views)
 {
 	return json_array_get(json_object_get(ranking_at(views->mine, place_at_hand(views)), "entries"), 0);
 }
 
-/* The places with the user's own marked. New reference. */
+/* Returns the entries with the user's own marked. New reference. */
 static json_t *
 marked_rows(const json_t *ranking, const json_t *own)
 {
@@ -209,7 +209,7 @@ marked_rows(const json_t *ranking, const json_t *own)
 	return rows;
 }
 
-/* What is above the table. */
+/* Makes the text above the table. */
 static char *
 ranking_head(const struct views *views, const json_t *ranking, const json_t *own)
 {
@@ -226,7 +226,10 @@ ranking_head(const struct views *views, const json_t *ranking, const json_t *own
 	return buf_take(&out);
 }
 
-/* Of a ranking, whose row with the member `own` is marked, or of the user's own runs. New string. */
+/*
+ * Makes the table of a ranking, with the row whose member `own` is set marked, or (own) of the user's own runs. New
+ * string.
+ */
 static char *
 ranking_table(const json_t *rows, bool own)
 {
@@ -285,7 +288,7 @@ on_plot(struct interaction *interaction, const json_t *result, void *arg)
 	views_unref(arg);
 }
 
-/* The picture comes with the first page, and stays with the message when its page changes. */
+/* The first page has the picture, which stays with the message when its page changes. */
 static void
 next_view(struct interaction *interaction, struct views *views)
 {
@@ -310,7 +313,7 @@ on_mine(struct interaction *interaction, const json_t *result, void *arg)
 	views_unref(views);
 }
 
-/* The places of what is to be shown. */
+/* Chooses the rankings to show. */
 static void
 choose_places(struct views *views)
 {
@@ -378,7 +381,7 @@ discord_board_show(struct interaction *interaction)
 	start_views(interaction, (struct views){.kind = VIEWS_FIRST}, interaction_text(interaction, "leaderboard_name"));
 }
 
-/* The menu has the board's name alone, the buttons to its pages "OFFSET:NAME". */
+/* The menu has only the board's name, the buttons to its pages "OFFSET:NAME". */
 void
 discord_board_show_devices(struct interaction *interaction, const char *arguments)
 {
@@ -394,7 +397,7 @@ discord_board_show_devices(struct interaction *interaction, const char *argument
 	start_views(interaction, views, board);
 }
 
-/* "OFFSET:NAME/PLACE" */
+/* arguments: "OFFSET:NAME/PLACE". */
 void
 discord_board_show_page(struct interaction *interaction, const char *arguments)
 {

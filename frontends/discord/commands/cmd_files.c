@@ -13,14 +13,14 @@
 #include "discord/interaction/answer.h"
 #include "discord/render/message.h"
 
-#define FILES_BYTES_MAX (7u << 20) /* of one message, as they are sent: the engine sends 8 MiB in a request */
+#define FILES_BYTES_MAX (7u << 20) /* of one message: the engine sends 8 MiB in a request */
 #define LEFT_OUT_SHOWN_MAX 10
 
-/* A message with files, as far as they have room. */
+/* A message with as many files as fit. */
 struct parcel {
 	json_t *message;
 	size_t count, bytes, left_out;
-	struct buf names; /* of those that are left out */
+	struct buf names; /* of files that do not fit */
 };
 
 static size_t
@@ -30,7 +30,7 @@ contents_size(const json_t *contents)
 	return text ? json_string_length(text) : json_string_length(base64) / 4 * 3;
 }
 
-/* A file's contents: {"text"} or {"base64"}. */
+/* Attaches a file's contents: {"text"} or {"base64"}. */
 static void
 pack(struct parcel *parcel, const char *name, const json_t *contents)
 {
@@ -49,7 +49,7 @@ pack(struct parcel *parcel, const char *name, const json_t *contents)
 		buf_printf(&parcel->names, "%s%s", parcel->names.len ? ", " : "", shown);
 }
 
-/* Answers with them below a line of Markdown. */
+/* Answers with the files below a line of Markdown. */
 static void
 deliver(struct interaction *interaction, struct parcel *parcel, const char *line)
 {

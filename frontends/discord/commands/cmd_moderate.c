@@ -21,7 +21,7 @@
 
 /* ---- users ---- */
 
-/* The engine names a user who has not used it yet by a number. */
+/* Returns the user's name and mention: to a user who has not used Kettle the engine gives a number as name. */
 static char *
 describe_user(const struct interaction *interaction, const json_t *result)
 {
@@ -119,7 +119,7 @@ discord_moderate_invite(struct interaction *interaction, const json_t *result, v
 
 /* ---- competitions ---- */
 
-/* "Created: a, b" */
+/* Adds "Created: a, b". */
 static void
 put_names(struct buf *out, const char *title, const json_t *names)
 {
@@ -136,7 +136,7 @@ put_names(struct buf *out, const char *title, const json_t *names)
 	buf_printf(out, "%s\n", i > NAMES_SHOWN_MAX ? " and others" : "");
 }
 
-/* Plain lines, "name: why". */
+/* Adds plain lines, "name: why". */
 static void
 put_reasons(struct buf *out, const char *title, const json_t *list, const char *key)
 {

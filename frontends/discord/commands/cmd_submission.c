@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands on one's submissions. */
+/* Commands on the user's own submissions. */
 #include <config.h>
 
 #include "discord/commands/handlers.h"
@@ -17,7 +17,7 @@
 #include "discord/text/escape.h"
 #include "discord/text/split.h"
 
-#define LIST_MAX 20     /* submissions, as commands/table.c asks for */
+#define LIST_MAX 20     /* submissions that commands/table.c requests */
 #define CANCEL_MAX 5    /* buttons */
 #define VERDICT_MAX 500 /* UTF-16 units */
 #define REASON_MAX 300  /* UTF-16 units, of one job */
@@ -62,7 +62,7 @@ discord_submission_list(struct interaction *interaction, const json_t *submissio
 
 /* ---- get-submission ---- */
 
-/* Why jobs did not pass: of the only one behind its verdict, of several below it. */
+/* Adds why jobs did not pass: after the verdict of an only job, below the verdict of several. */
 static void
 put_reasons(struct buf *out, const json_t *submission)
 {

@@ -17,11 +17,11 @@
 #include "discord/render/message.h"
 #include "discord/text/timestamp.h"
 
-#define CODE_MAX 80 /* bytes of a code, which a button must carry */
+#define CODE_MAX 80 /* bytes of a code, which must fit into a button */
 
 /* ---- link ---- */
 
-/* "**ada** (3 submissions; role: user; known as github ada)" */
+/* Makes "**ada** (3 submissions; role: user; known as github ada)". */
 static char *
 describe_user(const json_t *user)
 {

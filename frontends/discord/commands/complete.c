@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Completes names while they are typed: those that begin with the text first, then those that contain it. */
+/* Completes names that a user types: first the names that begin with the text, then those that contain it. */
 #include <config.h>
 
 #include "discord/commands/complete.h"
@@ -30,7 +30,7 @@ add_choice(json_t *choices, const char *name, const char *value)
 		(void)json_array_append_new(choices, json_pack("{s:s, s:s}", "name", name, "value", value));
 }
 
-/* The names that fit what was typed, each behind `before`, which stays as it is. */
+/* Returns the names that match the typed text, each after `before`, the unchanged part. */
 static json_t *
 fitting(const json_t *names, const char *before, const char *text)
 {
@@ -49,7 +49,7 @@ fitting(const json_t *names, const char *before, const char *text)
 	return choices;
 }
 
-/* From a member of each object of a list. */
+/* Adds a member of each object of a list. */
 static void
 complete_from(struct interaction *interaction, const json_t *list, const char *member)
 {
@@ -68,7 +68,7 @@ complete_board(struct interaction *interaction, const json_t *boards, void *arg)
 	complete_from(interaction, boards, "name");
 }
 
-/* The devices of the board that was chosen, else of all boards; those before the last comma are there already. */
+/* Completes devices of the chosen board, else of all boards, after the last comma. */
 static void
 complete_device(struct interaction *interaction, const json_t *boards, void *arg)
 {
@@ -107,7 +107,7 @@ complete_language(struct interaction *interaction)
 			interaction, "leaderboard.template", json_pack("{s:s}", "name", board), complete_template, NULL, NULL);
 		return;
 	}
-	/* The names under which people look for them; the languages' own aliases are taken, too. */
+	/* The names that users know; the commands also accept the languages' aliases. */
 	AUTO_JSON json_t *names = json_pack("[s, s, s, s]", "python", "cuda", "hip", "cpp");
 	interaction_choices(interaction, fitting(names, "", typed(interaction)));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds what an interaction is for, and starts it. */
+/* Finds the handler of an interaction, and calls it. */
 #include <config.h>
 
 #include "discord/commands/dispatch.h"
@@ -24,7 +24,7 @@ find_command(const char *path)
 	return NULL;
 }
 
-/* Discord shows an admin's command to others, too, where the server's settings say so. */
+/* Checks the right here too: a server's settings can show an admin's command to others. */
 static bool
 may_run(struct interaction *interaction, const struct bot_command *command)
 {
@@ -41,7 +41,7 @@ may_run(struct interaction *interaction, const struct bot_command *command)
 	return false;
 }
 
-/* One of the core's commands. A long answer is a file with the name of the command's last word. */
+/* Calls a command of the core. A long answer is a file with the command's last word as name. */
 static void
 call(struct interaction *interaction, const struct bot_command *command)
 {

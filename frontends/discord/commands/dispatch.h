@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds what an interaction is for, and starts it. */
+/* Finds the handler of an interaction, and calls it. */
 #ifndef KETTLE_DISCORD_COMMANDS_DISPATCH_H
 #define KETTLE_DISCORD_COMMANDS_DISPATCH_H
 
@@ -7,7 +7,7 @@
 
 #include "discord/interaction/bot.h"
 
-/* An interaction from the gateway or the endpoint, as Discord sent it (borrowed). Loop thread. */
+/* Handles an interaction from the gateway or the endpoint, in Discord's form (borrowed). Loop thread. */
 void dispatch_interaction(struct bot *bot, const json_t *data);
 
 #endif

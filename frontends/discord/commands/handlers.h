@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions of the rows of table.c, a section for each file. They are called on the loop thread, deferred unless the
- * row says at_once. */
+/*
+ * The functions of the rows of table.c, a section for each file. They are called on the loop thread, deferred unless
+ * the row says at_once.
+ */
 #ifndef KETTLE_DISCORD_COMMANDS_HANDLERS_H
 #define KETTLE_DISCORD_COMMANDS_HANDLERS_H
 
@@ -14,12 +16,12 @@ void discord_board_show_devices(struct interaction *interaction, const char *arg
 void discord_board_show_page(struct interaction *interaction, const char *arguments);
 void discord_board_personal(struct interaction *interaction, const json_t *result, void *arg);
 
-/* ---- cmd_files.c: what comes as files ---- */
+/* ---- cmd_files.c: answers that are files ---- */
 void discord_files_task(struct interaction *interaction, const json_t *result, void *arg);
 void discord_files_template(struct interaction *interaction, const json_t *result, void *arg);
 void discord_files_harness(struct interaction *interaction, const json_t *result, void *arg);
 
-/* ---- cmd_submission.c: one's submissions ---- */
+/* ---- cmd_submission.c: the user's own submissions ---- */
 void discord_submission_list(struct interaction *interaction, const json_t *result, void *arg);
 void discord_submission_show(struct interaction *interaction, const json_t *result, void *arg);
 void discord_submission_cancel(struct interaction *interaction, const char *arguments);
@@ -35,7 +37,7 @@ void discord_admin_accepting(struct interaction *interaction, const json_t *resu
 void discord_admin_stats(struct interaction *interaction, const json_t *result, void *arg);
 void discord_admin_resync(struct interaction *interaction);
 
-/* ---- cmd_moderate.c: users, submissions, boards of others ---- */
+/* ---- cmd_moderate.c: users; submissions and boards of others ---- */
 void discord_moderate_ban(struct interaction *interaction, const json_t *result, void *arg);
 void discord_moderate_unban(struct interaction *interaction, const json_t *result, void *arg);
 void discord_moderate_delete(struct interaction *interaction, const json_t *result, void *arg);

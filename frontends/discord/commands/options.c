@@ -17,14 +17,14 @@
 #define HELP_MAX 100 /* UTF-16 units */
 
 /*
- * How an argument of a type is given on Discord. name: what the option is called, where that is not the argument's name. completes: names
- * of boards and devices; languages are known by the argument's name.
+ * How Discord gets an argument of a type. name: the option's name, if it differs from the argument's. completes: the
+ * option takes names of boards or devices; options for languages are known by the argument's name.
  */
 static const struct {
 	const char *type, *name;
 	enum option_kind kind;
 	bool completes;
-	const char *help; /* in place of the core's */
+	const char *help; /* replaces the core's */
 } kinds[] = {
 	{"string", .kind = OPTION_KIND_TEXT},
 	{"choice", .kind = OPTION_KIND_TEXT},
@@ -37,7 +37,10 @@ static const struct {
 	{"user", "user", OPTION_KIND_USER, .help = "the user"},
 };
 
-/* A text of the core as Discord's: what is too long ends before its first colon or semicolon. New string. */
+/*
+ * Fits a text of the core into Discord's limit: a text that is too long ends before its first colon or semicolon. New
+ * string.
+ */
 static char *
 help_text(const char *help)
 {
@@ -75,7 +78,7 @@ own_option(const struct option *option)
 	return json;
 }
 
-/* The option that is an argument; NULL: Discord has no kind for it. name: of the option, or NULL. */
+/* Makes the option for an argument; NULL: Discord has no kind for it. name: the option's, or NULL. */
 static json_t *
 core_option(const json_t *argument, const char *name, bool required)
 {
@@ -105,7 +108,7 @@ core_option(const json_t *argument, const char *name, bool required)
 	return json;
 }
 
-/* Whether a word of `args` means an argument; see table.h. */
+/* Whether a word of `args` names an argument; see table.h. */
 static bool
 means(const struct bot_command *command, const char *word, const json_t *argument)
 {
@@ -117,7 +120,7 @@ means(const struct bot_command *command, const char *word, const json_t *argumen
 	return strlen(own) == len && strncmp(own, word, len) == 0;
 }
 
-/* Adds the arguments that a word means, in their order. */
+/* Adds the arguments that a word names, in their order. */
 static void
 add_options(json_t *options, const struct bot_command *command, const json_t *arguments, const char *word)
 {

@@ -7,16 +7,19 @@
 
 #include "discord/commands/table.h"
 
-/* What the bot says of a command: its own text, or that of the core's command. New string. */
+/* The bot's description of a command: its own text, or the core's. New string. */
 char *options_help(const struct bot_command *command, const json_t *core);
-/* Whether only admins may use it: all of /admin, which the core lets creators use in part, and what the core lets admins use alone. */
+/*
+ * Whether only admins may use a command: all of /admin, parts of which the core allows creators, and commands that the
+ * core allows only admins.
+ */
 bool options_for_admins(const struct bot_command *command, const json_t *core);
 /*
- * The options of a command as Discord takes them, required ones first; "argument" is the core's, of those that are one. core: the
- * command table as data. New reference.
+ * The options of a command in Discord's form, required ones first; "argument" is the core's, if the option is one.
+ * core: the command table as data. New reference.
  */
 json_t *options_of(const struct bot_command *command, const json_t *core);
-/* The arguments for the core's command: the options that were given, and what the command adds. New reference. */
+/* The arguments for the core's command: the given options, and the command's additions. New reference. */
 json_t *options_args(const struct bot_command *command, const struct interaction *interaction);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells Discord which commands there are, where they are not those that it knows. */
+/* Registers the bot's commands at Discord, if they differ from those that Discord has. */
 #include <config.h>
 
 #include "discord/commands/registration.h"
@@ -32,7 +32,7 @@ group_help(const char *path, size_t len)
 	return "";
 }
 
-/* The object with this name among options or commands; made where it is not there. Borrowed. */
+/* Returns the object with this name among options or commands; makes it if there is none. Borrowed. */
 static json_t *
 named(json_t *list, const char *path, size_t begin, size_t len, int type)
 {
@@ -68,7 +68,7 @@ add_command(json_t *commands, const struct bot_command *command, const json_t *c
 		words++;
 	for (;; depth++) {
 		size_t len = strcspn(command->path + begin, " ");
-		/* Discord's command of the first level is of type 1 as well. */
+		/* Discord also gives type 1 to commands of the first level. */
 		int type = depth == 0 || depth == words - 1 ? TYPE_SUBCOMMAND : TYPE_GROUP;
 		object = named(list, command->path, begin, len, type);
 		begin += len;
@@ -88,7 +88,7 @@ add_command(json_t *commands, const struct bot_command *command, const json_t *c
 	}
 }
 
-/* Whether all that Discord shows by this name is for admins. */
+/* Whether everything that Discord shows under this name is for admins. */
 static bool
 is_for_admins(const char *name, const struct bot_command *rows, const json_t *core)
 {
@@ -100,7 +100,9 @@ is_for_admins(const char *name, const struct bot_command *rows, const json_t *co
 	return true;
 }
 
-/* An admin's command is shown to administrators of the server, and to roles that they name: a bot may name none itself. */
+/*
+ * Discord shows an admin's command to administrators of the server, and to roles that they add; a bot cannot add any.
+ */
 json_t *
 registration_commands(const struct bot_command *rows, const json_t *core)
 {
@@ -114,7 +116,7 @@ registration_commands(const struct bot_command *rows, const json_t *core)
 	return commands;
 }
 
-/* ---- whether Discord knows them already ---- */
+/* ---- comparing with Discord's commands ---- */
 
 static bool
 is_default(const json_t *value)
@@ -138,7 +140,7 @@ same_lists(const json_t *ours, const json_t *theirs)
 	return true;
 }
 
-/* Whether both show a command to the same members. Discord is given a number, and answers its text. */
+/* Whether both show a command to the same members. The bot sends a number, Discord answers with text. */
 static bool
 same_permissions(const json_t *ours, const json_t *theirs)
 {
@@ -148,7 +150,7 @@ same_permissions(const json_t *ours, const json_t *theirs)
 	return json_integer_value(ours) == (text ? strtoll(text, NULL, 10) : json_integer_value(theirs));
 }
 
-/* Discord adds members of its own, and leaves out those that have their default. */
+/* Discord adds members of its own, and leaves out members with their default value. */
 static bool
 same(const json_t *ours, const json_t *theirs)
 {
@@ -166,7 +168,7 @@ same(const json_t *ours, const json_t *theirs)
 		   same_lists(json_object_get(ours, "choices"), json_object_get(theirs, "choices"));
 }
 
-/* Discord answers commands in an order of its own. */
+/* Compares without order: Discord answers commands in its own. */
 static bool
 same_commands(const json_t *ours, const json_t *theirs)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the bot tells by itself: which event is told of how. */
+/* The bot's announcements: chooses how to announce each event. */
 #include <config.h>
 
 #include "discord/flows/announce.h"
@@ -45,7 +45,7 @@ announce_event(struct bot *bot, const json_t *event)
 	return true;
 }
 
-/* While the disk is full no event can be stored, so the one that says so comes to those who listen. */
+/* While the disk is full no event can be stored, so the event that says so comes only to subscribers. */
 static void
 on_live(void *arg, const json_t *event)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One event that the bot tells of, as a chain of steps. */
+/* One announced event, as a chain of steps. */
 #include <config.h>
 
 #include "discord/flows/announcement.h"
@@ -39,7 +39,7 @@ free_announcement(struct announcement *a)
 	free(a);
 }
 
-/* Nothing of the same leaderboard is before it. */
+/* Whether no earlier event of the same leaderboard is waiting. */
 static bool
 is_next(const struct announcement *a)
 {
@@ -60,7 +60,7 @@ was_told(const struct announcement *a)
 	return false;
 }
 
-/* A chain may end in the call that begins it, which changes the list. */
+/* Starts over from the list's beginning, since a chain may end in the call that begins it, which changes the list. */
 static void
 start_ready(struct announce *announce)
 {
@@ -89,7 +89,7 @@ announcement_add(struct announce *announce, const json_t *event, announcement_fn
 		.begin = begin};
 	a->kind = json_text_or_empty(a->event, "kind");
 	a->queue = json_text_or_empty(a->event, "leaderboard_name");
-	if (!*a->queue) /* a deleted board may be known by its data alone */
+	if (!*a->queue) /* a deleted board may be named only in the data */
 		a->queue = json_text_or_empty(json_object_get(a->event, "data"), "name");
 	a->key = xasprintf("%lld", (long long)a->seq);
 	(void)format_parse_time(json_text_or_empty(event, "at"), &a->at_ms);
@@ -106,7 +106,7 @@ on_told_read(void *arg, const struct kettle_error *err, json_t *result)
 	const struct kettle_host *host = announce->bot->host;
 	if (err->code == KETTLE_ECANCELED || announce->bot->stopping)
 		return;
-	/* Without it, what was posted is still found among the recent messages of its channel. */
+	/* Without the state, posted messages are still found among the recent ones of their channel. */
 	if (err->code)
 		host->log(host, KETTLE_LOG_WARNING, "Which events were announced cannot be read: %s", err->message);
 	announce->told = json_is_array(result) ? json_deep_copy(result) : json_array();
@@ -132,7 +132,7 @@ announcement_stop(struct announce *announce)
 	}
 }
 
-/* ---- what came of a step ---- */
+/* ---- results of steps ---- */
 
 static void
 on_retry(void *arg)
@@ -197,7 +197,7 @@ on_row(void *arg, const struct outbox_answer *answer)
 	start_ready(announce);
 }
 
-/* The engine has not taken the request: as if it had answered so. */
+/* If the engine did not take the request, continues as if it had answered with an error. */
 static void
 check(struct announcement *a, int rc)
 {
@@ -278,9 +278,12 @@ announcement_complain(const struct announcement *a, const char *what, const char
 		(long long)a->seq, a->kind, a->err.message, advice);
 }
 
-/* ---- the end ---- */
+/* ---- ending ---- */
 
-/* After a restart events come again that were done, if one before them was not: as many as are open at once. */
+/*
+ * After a restart, events that are done come again if an event before them is not. So the state keeps as many numbers
+ * as events can be open.
+ */
 void
 announcement_end(struct announcement *a)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What happens to leaderboards, told in public. */
+/* Public announcements about leaderboards. */
 #include <config.h>
 
 #include "discord/flows/board_news.h"
@@ -15,7 +15,7 @@
 
 #define ANNOUNCEMENTS "the channel of the option `announcements_channel`"
 
-/* Until its opening time a board is its creator's alone. */
+/* Until its opening time only its creator may see a board. */
 static bool
 is_public(const struct kettle_host *host, const json_t *board)
 {
@@ -24,7 +24,7 @@ is_public(const struct kettle_host *host, const json_t *board)
 	return member_is(board, "visibility", "public") && opens <= host->utc_ms(host);
 }
 
-/* The answer of leaderboard.show: false where there is nothing to tell, and the announcement has then ended. */
+/* Handles the answer of leaderboard.show. false: there is nothing to announce, and the announcement has ended. */
 static bool
 take_board(struct announcement *a)
 {
@@ -33,7 +33,7 @@ take_board(struct announcement *a)
 	if (a->err.code && a->err.code != KETTLE_ENOENT)
 		host->log(host, KETTLE_LOG_ERROR, "The leaderboard `%s` cannot be read for event %lld (%s): %s",
 			json_text_or_empty(a->event, "leaderboard_name"), (long long)a->seq, a->kind, a->err.message);
-	/* Another one may have its name by now. */
+	/* Another board may have this name by now. */
 	if (a->err.code || member_int(board, "id") != member_int(a->event, "leaderboard")) {
 		announcement_end(a);
 		return false;
@@ -51,14 +51,14 @@ read_board(struct announcement *a, announcement_fn step)
 		json_pack("{s:s, s:i}", "name", json_text_or_empty(a->event, "leaderboard_name"), "limit", 1), step);
 }
 
-/* What an event says may be told if the board was public then and is public now. */
+/* Whether the event may be announced: the board was public then and is public now. */
 static bool
 may_tell(const struct announcement *a, bool ended)
 {
 	return a->open && !member_true(a->event, "closed") && member_true(a->board, "ended") == ended;
 }
 
-/* ---- its post ---- */
+/* ---- the post ---- */
 
 static void
 refresh(struct announcement *a)

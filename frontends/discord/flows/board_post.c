@@ -24,7 +24,7 @@ key_of(const struct announcement *a)
 	return xasprintf("post/%lld", (long long)member_int(a->event, "leaderboard"));
 }
 
-/* What the outbox keeps of it; NULL: nothing. Borrowed. */
+/* Returns what the outbox has of the post; NULL: nothing. Borrowed. */
 static const json_t *
 post_of(const struct announcement *a)
 {
@@ -39,7 +39,7 @@ forget(const struct announcement *a)
 	outbox_forget(a->bot, key);
 }
 
-/* Its thread's name; NULL: it is a message. */
+/* Returns the name of the post's thread; NULL: it is a message. */
 static const char *
 name_of(const json_t *post)
 {
@@ -54,9 +54,9 @@ board_post_thread(const struct announcement *a)
 	return name && strcmp(name, GONE_NAME) != 0 ? json_text_or_null(post, "id") : NULL;
 }
 
-/* ---- what it says ---- */
+/* ---- its contents ---- */
 
-/* A post that a moderator has removed is no fault. */
+/* A post that a moderator has removed is no error. */
 static void
 on_put(struct announcement *a)
 {
@@ -72,7 +72,10 @@ on_put(struct announcement *a)
 	a->after_post(a);
 }
 
-/* ping: the role that its first line names, and that is called when it is made; NULL: none. closed: it takes no answers. */
+/*
+ * ping: the role that the first line names and that a new post notifies; NULL: none. closed: the post takes no
+ * answers.
+ */
 static void
 put(struct announcement *a, const char *name, const char *text, const char *ping, bool closed)
 {
@@ -106,7 +109,7 @@ hide(struct announcement *a)
 	put(a, GONE_NAME, text, NULL, true);
 }
 
-/* An older board gets a post without noise: only what is new for all pings. */
+/* Whether the board is new. The post of an older board notifies no role. */
 static bool
 is_new(const struct announcement *a)
 {
@@ -133,7 +136,7 @@ board_post_refresh(struct announcement *a, announcement_fn step)
 		step(a);
 }
 
-/* ---- deleted ---- */
+/* ---- deletion ---- */
 
 static void
 on_last(struct announcement *a)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A new leaderboard, from the command to the board. */
+/* Creates a leaderboard, from the command to the board. */
 #include <config.h>
 
 #include "discord/flows/create.h"
@@ -20,7 +20,7 @@
 #include "discord/render/message.h"
 #include "discord/text/timestamp.h"
 
-#define PENDING_MAX 20         /* menus that wait, each with a task in memory; the oldest goes */
+#define PENDING_MAX 20         /* waiting menus, each with a task in memory; the oldest is dropped */
 #define PENDING_LIFE_MS 900000 /* of a menu */
 #define KEY_PREFIX "make/"     /* of the state's keys */
 
@@ -30,14 +30,14 @@ struct creations {
 };
 
 /*
- * One board on its way. form: {"id", "user", "begun", "name", "deadline", "file": {"filename", "url"}, "known"?: names of
+ * One creation. form: {"id", "user", "begun", "name", "deadline", "file": {"filename", "url"}, "known"?: names of
  * devices}.
  */
 struct creation {
 	unsigned references;
 	struct interaction *interaction;
 	json_t *form, *task;
-	json_t *devices; /* that were chosen, or NULL */
+	json_t *devices; /* chosen devices, or NULL */
 };
 
 static struct creation *
@@ -68,7 +68,7 @@ call(struct creation *creation, const char *command, json_t *args_take, interact
 	interaction_call(creation->interaction, command, args_take, fn, creation_unref, creation);
 }
 
-/* ---- what waits ---- */
+/* ---- waiting menus ---- */
 
 static void
 forget(struct bot *bot, const char *id)
@@ -146,7 +146,7 @@ ask(struct interaction *interaction, const json_t *form, size_t offset)
 	interaction_answer(interaction, message);
 }
 
-/* The menu is there when it outlives this process; where it cannot be stored, it goes with it. */
+/* Shows the menu when it can outlive this process; if it cannot be stored, it ends with the process. */
 static void
 on_stored(void *arg, const struct kettle_error *err, json_t *result)
 {
@@ -242,7 +242,7 @@ on_name(struct interaction *interaction, const json_t *result, void *arg)
 	fetch(creation);
 }
 
-/* Refuses an invalid or taken name before the other questions. */
+/* Refuses an invalid or taken name before asking for devices. */
 static void
 check_name(struct creation *creation_take)
 {
@@ -251,7 +251,7 @@ check_name(struct creation *creation_take)
 	creation_unref(creation_take);
 }
 
-/* Whether the user's role allows to create boards; what others attach is not fetched. */
+/* Whether the user's role may create boards. Attachments of other users are not fetched. */
 static bool
 may_create(const json_t *user)
 {
@@ -270,7 +270,10 @@ refuse(struct interaction *interaction)
 		interaction_say(interaction, "Only creators and admins may create leaderboards.");
 }
 
-/* The role that the engine itself gave, where Discord's says nothing; user: NULL of one whom it does not know. */
+/*
+ * Checks the role that the engine itself gave, if the user's role on Discord is not enough. user: NULL if the engine
+ * does not know the user.
+ */
 static void
 on_user(struct interaction *interaction, const json_t *user, void *arg)
 {
@@ -296,7 +299,7 @@ is_reference(const char *name)
 	return ends_in(name, ".py") || ends_in(name, ".cu") || ends_in(name, ".cuh") || ends_in(name, ".cpp");
 }
 
-/* Whether the options make a request; else the user has read why not. */
+/* Whether the options make a valid request; if not, tells the user why. */
 static bool
 check(struct interaction *interaction, const json_t *zip, const json_t *reference)
 {
@@ -351,7 +354,7 @@ struct choice {
 	bool page;
 };
 
-/* With what was kept; of an earlier process without the task. */
+/* Continues with the stored form, which has no task if an earlier process made it. */
 static void
 take_choice(struct choice *choice, const json_t *form)
 {

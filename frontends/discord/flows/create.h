@@ -16,14 +16,14 @@
 
 struct creations; /* what the flow remembers */
 
-/* Also removes what an earlier process has left for too long. */
+/* Also removes old menus of an earlier process. */
 struct creations *creations_new(struct bot *bot);
-/* NULL is allowed. After rest_free, so that nothing is under way. */
+/* Call this after rest_free, when no request is under way. NULL is allowed. */
 void creations_free(struct creations *creations);
 
-/* /leaderboard create. */
+/* Handles /leaderboard create. */
 void create_begin(struct interaction *interaction);
-/* The menu of devices: "ID", or "OFFSET:ID" of a button to another page of it. */
+/* Handles the menu of devices: "ID", or "OFFSET:ID" for a button to another page. */
 void create_chosen(struct interaction *interaction, const char *arguments);
 
 #endif

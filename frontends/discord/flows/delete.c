@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Deletes a leaderboard: a menu where none is named, then a form in which its name must be typed. */
+/* Deletes a leaderboard: a menu if the command names none, then a form in which the user must type its name. */
 #include <config.h>
 
 #include "discord/flows/delete.h"
@@ -16,11 +16,11 @@
 #include "discord/interaction/boards.h"
 #include "discord/render/message.h"
 
-#define NAME_MAX_BYTES 90 /* of a board, which the form's custom id must carry */
+#define NAME_MAX_BYTES 90 /* bytes of a board's name, which must fit into the form's custom id */
 
 /* ---- the form ---- */
 
-/* What is no name of a board cannot be one that exists. */
+/* Whether a board can have this name. An invalid one cannot exist. */
 static bool
 is_name(const char *name)
 {
@@ -72,7 +72,7 @@ delete_confirmed(struct interaction *interaction, const char *arguments)
 
 struct menu {
 	size_t offset;
-	json_t *boards; /* all that the user sees */
+	json_t *boards; /* all boards that the user sees */
 };
 
 static void
@@ -83,7 +83,7 @@ free_menu(void *arg)
 	free(menu);
 }
 
-/* An admin's are all, another's those that he created. New reference. */
+/* Returns the boards that the user may delete: an admin all, others their own. New reference. */
 static json_t *
 deletable(const struct interaction *interaction, const json_t *boards, const json_t *user)
 {
@@ -98,7 +98,7 @@ deletable(const struct interaction *interaction, const json_t *boards, const jso
 	return names;
 }
 
-/* user: NULL of one who has done nothing yet. */
+/* user: NULL if the user has done nothing yet. */
 static void
 on_user(struct interaction *interaction, const json_t *user, void *arg)
 {

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Deletes a leaderboard: a menu where none is named, then a form in which its name must be typed. Loop thread. */
+/*
+ * Deletes a leaderboard: a menu if the command names none, then a form in which the user must type its name. Loop
+ * thread.
+ */
 #ifndef KETTLE_DISCORD_FLOWS_DELETE_H
 #define KETTLE_DISCORD_FLOWS_DELETE_H
 
 #include "discord/interaction/interaction.h"
 
-/* /leaderboard delete, which is not deferred: a form cannot follow a deferral. */
+/* Handles /leaderboard delete, which is not deferred: a form cannot follow a deferral. */
 void delete_begin(struct interaction *interaction);
-/* The menu of boards: "", or "OFFSET:" of a button to another page of it. */
+/* Handles the menu of boards: "", or "OFFSET:" for a button to another page. */
 void delete_chosen(struct interaction *interaction, const char *arguments);
-/* The form: "NAME". */
+/* Handles the form: "NAME". */
 void delete_confirmed(struct interaction *interaction, const char *arguments);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What operators and creators of leaderboards must know. */
+/* Announcements for operators and creators of leaderboards. */
 #include <config.h>
 
 #include "discord/flows/operators.h"
@@ -33,8 +33,8 @@ tell(struct announcement *a, const char *text)
 }
 
 /*
- * A full disk is told of at once, by an event without a number, and again by a stored one when there is room, perhaps hours
- * later: both have the same key, the time since when it is full.
+ * Whether this full disk was announced. An event without a number reports a full disk at once, and a stored one when
+ * there is space again, perhaps hours later. Both have the same key, the time since when the disk is full.
  */
 static bool
 is_known_full(struct announcement *a)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells what became of a job: in a private thread the report, in a public one a ranked result.
+ * Reports a job that has ended: its report in a private thread, a ranked result in a public one.
  *
  *     job.done ─▶ submission.show ─▶ files ─▶ private thread ─▶ messages ─▶ public thread, its message ─▶ archived ─▶ told
  *
- * A later process begins again, and the outbox finds what is there.
+ * A later process starts again, and the outbox finds what an earlier one has posted.
  */
 #include <config.h>
 
@@ -32,14 +32,14 @@
 #include "discord/text/escape.h"
 #include "discord/text/split.h"
 
-#define REPORT_WIDTH 76           /* columns, as a window of common size shows them */
-#define MESSAGES_MAX 5            /* of a report; the rest of it is a file */
-#define FILES_MAX 4               /* that a job left, attached */
-#define FILE_BYTES_MAX (7u << 20) /* of them together: a request has at most 8 MiB */
+#define REPORT_WIDTH 76           /* columns that a window of common size shows */
+#define MESSAGES_MAX 5            /* of a report; its rest is a file */
+#define FILES_MAX 4               /* attached files of a job */
+#define FILE_BYTES_MAX (7u << 20) /* of all files: a request has at most 8 MiB */
 #define NAME_SHOWN_MAX 100        /* UTF-16 units */
 #define NAME_PART_MAX 22          /* UTF-16 units of a board and of a user in a thread's name */
 #define DEVICE_PART_MAX 15        /* ... and of a device */
-#define REASON_SHOWN_MAX 300      /* UTF-16 units of why a job did not pass; its report has all */
+#define REASON_SHOWN_MAX 300      /* UTF-16 units of the reason why a job did not pass; its report has all of it */
 #define THREAD_NAME_MAX 100       /* UTF-16 units */
 #define THREAD_ARCHIVE_MIN 1440   /* minutes without a message, after which Discord archives it */
 
@@ -48,14 +48,14 @@ enum { PUBLIC_THREAD = 11, PRIVATE_THREAD = 12 };
 struct report {
 	struct submission_message *msg;
 	json_t *event; /* job.done */
-	json_t *job;   /* of the record; borrowed from it */
+	json_t *job;   /* in the record; borrowed from it */
 	json_t *messages;
-	json_t *files;    /* that the job left: those that are still to be fetched */
+	json_t *files;    /* files of the job that are not fetched yet */
 	json_t *fetched;  /* files of the last message */
-	struct buf bytes; /* of the file that is being fetched */
+	struct buf bytes; /* of the file being fetched */
 	size_t used;
-	bool anew;      /* the thread was deleted, and another one made */
-	unsigned tries; /* that the engine could not answer */
+	bool anew;      /* the thread was deleted, and a new one made */
+	unsigned tries; /* questions that the engine could not answer */
 	char *result;   /* the name of the public thread */
 };
 
@@ -81,7 +81,7 @@ free_report(struct report *report)
 	free(report);
 }
 
-/* What the process that stops did not tell, the next one tells. */
+/* The bot stops: the next process reports what this one did not. */
 static void
 leave(struct report *report)
 {
@@ -95,7 +95,7 @@ on_told(void *arg, const struct kettle_error *err, json_t *result)
 	struct report *report = arg;
 	(void)result;
 	failpoint("discord.told");
-	/* Without the state an event that comes again is told again, and each message is found. */
+	/* If the state is not stored, the event comes again and is reported again; each message is then found. */
 	submission_message_report_ended(report->msg, err->code ? 0 : member_int(report->event, "seq"));
 	free_report(report);
 }
@@ -128,7 +128,7 @@ post(struct report *report, const char *thread, const char *part, json_t *messag
 	outbox_post(report->msg->bot, thread, key, since(report), messages_take, done, report);
 }
 
-/* The channel in which threads are made: that of the submissions, else where the command was given. Borrowed. */
+/* Returns the channel for threads: the configured one for submissions, else the command's. Borrowed. */
 static const char *
 thread_channel(const struct interaction *interaction)
 {
@@ -138,7 +138,10 @@ thread_channel(const struct interaction *interaction)
 	return *interaction->parent ? interaction->parent : interaction->channel;
 }
 
-/* A device that is too long for a thread's name is the number of its job there, so that each thread has another name. New string. */
+/*
+ * Returns the device's name for a thread's name; the number of the job if it is too long, so that thread names differ.
+ * New string.
+ */
 static char *
 device_part(const json_t *job)
 {
@@ -147,7 +150,10 @@ device_part(const json_t *job)
 												 : escape_plain(device, DEVICE_PART_MAX);
 }
 
-/* "ada on vectors, CPU, submission 8". more: what is between board and submission, each with a comma before it. New string. */
+/*
+ * Makes "ada on vectors, CPU, submission 8". more: text between board and submission, with a comma before each part.
+ * New string.
+ */
 static char *
 thread_name(const struct submission_message *msg, const char *user, const char *more)
 {
@@ -156,7 +162,7 @@ thread_name(const struct submission_message *msg, const char *user, const char *
 	return xasprintf("%s on %s%s, submission %lld", name, board, more, (long long)member_int(msg->record, "id"));
 }
 
-/* A row for a thread of that name; user: who is let in, NULL: it is a public one. */
+/* Keeps a row for a thread of that name; user: the user to add, NULL: the thread is public. */
 static void
 keep_thread(const struct submission_message *msg, const char *key, const char *name, const char *user, outbox_fn done,
 	void *arg)
@@ -189,7 +195,10 @@ medal(json_int_t rank)
 	return rank > 0 && rank < (json_int_t)ARRAY_SIZE(medals) ? medals[rank] : "";
 }
 
-/* "rank 1 of 2, up from 2 · personal best, was at 1.4 ms", "not the user's best: submission 2, 1.4 ms, rank 1" */
+/*
+ * Makes "rank 1 of 2, up from 2 · personal best, was at 1.4 ms" or "not the user's best: submission 2, 1.4 ms, rank
+ * 1".
+ */
 static char *
 place(const json_t *data)
 {
@@ -266,7 +275,7 @@ on_result_thread(void *arg, const struct outbox_answer *answer)
 	}
 }
 
-/* "alice on vectors, CPU, 607.3 µs, submission 8". New string. */
+/* Makes "alice on vectors, CPU, 607.3 µs, submission 8". New string. */
 static char *
 result_name(const struct report *report)
 {
@@ -285,7 +294,7 @@ keep_result(struct report *report)
 	keep_thread(report->msg, key, report->result, NULL, on_result_thread, report);
 }
 
-/* The event may be older than the board's end as a public one. */
+/* Checks that the board is still public: the event may be older than that. */
 static void
 on_board(void *arg, const struct kettle_error *err, json_t *result)
 {
@@ -322,7 +331,7 @@ post_result(void *arg)
 
 /* ---- the private thread ---- */
 
-/* Without a thread the user gets the report below the command, while that still takes answers. */
+/* Without a thread, sends the report as follow-ups of the command, while the interaction takes answers. */
 static void
 follow_up(struct report *report)
 {
@@ -344,7 +353,7 @@ on_archived(void *arg, const struct outbox_answer *answer)
 		post_result(arg);
 }
 
-/* A thread that was deleted is made anew, once; what it does not take otherwise comes below the command. */
+/* Makes a deleted thread anew, once. After any other refusal, sends the report as follow-ups of the command. */
 static void
 refused(struct report *report, const struct outbox_answer *answer)
 {
@@ -371,7 +380,7 @@ on_posted(void *arg, const struct outbox_answer *answer)
 	else if (answer->end != OUTBOX_DONE)
 		refused(report, answer);
 	else if (strcmp(submission_message_place(report->msg), thread) == 0)
-		/* The live message is in it and will be changed once more. */
+		/* The thread has the live message, which will be changed once more. */
 		post_result(report);
 	else
 		outbox_archive(report->msg->bot, thread, on_archived, report);
@@ -408,9 +417,12 @@ report_thread(struct submission_message *msg, const json_t *job, outbox_fn done,
 	keep_thread(msg, key, name, msg->interaction->user, done, arg);
 }
 
-/* ---- what it says ---- */
+/* ---- its text ---- */
 
-/* ": wrong.cpp:8:25: error: expected ‘;’" of a job that did not pass; else "". source: what the file is called in the job, where that is known. New string. */
+/*
+ * Makes ": wrong.cpp:8:25: error: expected ‘;’" for a job that did not pass, else "". source: the file's name in the
+ * job, if known. New string.
+ */
 static char *
 reason(const struct report *report, const char *source)
 {
@@ -424,8 +436,8 @@ reason(const struct report *report, const char *source)
 }
 
 /*
- * "✅ H100: passed, 1.23 ms, rank 2 of 10, up from 3", "…, not your best: submission 2, 1.1 ms, rank 1", "❌ H100: failed: 5 of 5
- * tests failed"
+ * Makes "✅ H100: passed, 1.23 ms, rank 2 of 10, up from 3", "…, not your best: submission 2, 1.1 ms, rank 1" or "❌
+ * H100: failed: 5 of 5 tests failed".
  */
 static void
 set_line(struct report *report, const char *source)
@@ -459,7 +471,10 @@ report_text(const struct report *report, const json_t *show)
 	return text;
 }
 
-/* The first line is the result, the second one names the submission; the rest of a long report is a file of the last one. */
+/*
+ * The first line is the result, the second names the submission; the rest of a long report is a file of the last
+ * message.
+ */
 static void
 write_messages(struct report *report, const json_t *show)
 {
@@ -479,7 +494,7 @@ write_messages(struct report *report, const json_t *show)
 		message_file(last, "report.txt", text);
 }
 
-/* ---- files that the job left ---- */
+/* ---- files of the job ---- */
 
 static void fetch_part(struct report *report);
 
@@ -575,7 +590,7 @@ on_shown(void *arg, const struct kettle_error *err, json_t *result)
 		return;
 	}
 	if (err->code) {
-		/* It was deleted meanwhile, or the user has no access any more. */
+		/* The submission was deleted meanwhile, or the user lost access. */
 		told(report);
 		return;
 	}

@@ -2,8 +2,9 @@
 /*
  * The public threads of ranked results.
  *
- * Theory of operation. State "result/BOARD/THREAD" has {"channel", "name"} of each. They are dealt with one after the other:
- * what is done with is removed from the state, so that after a crash the next process goes on with the rest.
+ * Theory of operation. State "result/BOARD/THREAD" has {"channel", "name"} of each thread. Threads are handled one
+ * after the other, and each is removed from the state at its end. After a crash the next process continues with the
+ * rest.
  */
 #include <config.h>
 
@@ -18,9 +19,9 @@
 #include "discord/text/snowflake.h"
 
 #define KEY_PREFIX "result/"
-#define THREAD_CREATED 18 /* the type of the message that Discord writes where a thread is made */
+#define THREAD_CREATED 18 /* type of the message that Discord writes when a thread is made */
 #define NEAR_MS 1000ULL   /* between that message and its thread */
-#define NEAR_MAX 20       /* messages among which it is looked for */
+#define NEAR_MAX 20       /* messages that are searched for it */
 
 static void next(struct announcement *a);
 
@@ -38,7 +39,7 @@ result_threads_add(struct bot *bot, json_int_t board, const char *thread, const 
 	(void)bot->host->state_put(bot->host, key, value, NULL, NULL);
 }
 
-/* The thread of the first key. Borrowed. */
+/* Returns the thread's id from the key. Borrowed. */
 static const char *
 thread_of(const struct announcement *a)
 {
@@ -51,7 +52,7 @@ forget_item(struct announcement *a)
 	announcement_put(a, json_text_or_empty(a->item, "key"), NULL, next);
 }
 
-/* "alice started a thread: …" has the thread's name. */
+/* Deletes Discord's message "alice started a thread: …", which has the thread's name. */
 static void
 on_near(struct announcement *a)
 {
@@ -69,7 +70,7 @@ on_near(struct announcement *a)
 	forget_item(a);
 }
 
-/* One that a moderator has removed is no fault. */
+/* A thread that a moderator has removed is no error. */
 static void
 on_deleted(struct announcement *a)
 {
@@ -77,7 +78,7 @@ on_deleted(struct announcement *a)
 		announcement_complain(a, "the end of a result's thread", "the channel of the submissions");
 	uint64_t id = 0;
 	(void)snowflake_parse(thread_of(a), &id);
-	id -= id > NEAR_MS << 22 ? NEAR_MS << 22 : id; /* a snowflake's upper bits are its time */
+	id -= id > NEAR_MS << 22 ? NEAR_MS << 22 : id; /* the upper bits of a snowflake are its time */
 	AUTO_FREE char *path = xasprintf("/channels/%s/messages?after=%llu&limit=%d",
 		json_text_or_empty(json_object_get(a->item, "value"), "channel"), (unsigned long long)id, NEAR_MAX);
 	announcement_request(a, "GET", path, NULL, on_near);

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* The public threads of ranked results, which a board that is closed takes with it. Loop thread. */
+/* The public threads of ranked results, which are deleted with their board's post. Loop thread. */
 #ifndef KETTLE_DISCORD_FLOWS_RESULT_THREADS_H
 #define KETTLE_DISCORD_FLOWS_RESULT_THREADS_H
 
 #include "discord/flows/announcement.h"
 
-/* Keeps in mind that a thread of that name, in that channel, tells of a result of the board. It lasts once what is stored next does. */
+/*
+ * Records that a thread of that name, in that channel, shows a result of the board. The record is durable when the
+ * next stored state is.
+ */
 void result_threads_add(struct bot *bot, json_int_t board, const char *thread, const char *channel, const char *name);
-/* Deletes those of the event's board, and what Discord itself has written of them in their channel; then step. */
+/* Deletes the threads of the event's board, and Discord's own messages about them in their channel; then calls step. */
 void result_threads_delete(struct announcement *a, announcement_fn step);
-/* Forgets them: the board was deleted. */
+/* Forgets the threads, since the board was deleted; then calls step. */
 void result_threads_forget(struct announcement *a, announcement_fn step);
 
 #endif

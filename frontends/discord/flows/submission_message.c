@@ -2,9 +2,10 @@
 /*
  * Follows submissions.
  *
- * Theory of operation. Each submission has a subscription for its progress, which is shown and forgotten, while its end
- * comes by the stored events, which are said to be dealt with only when all has been told. One timer looks at all of them:
- * it edits the messages that have changed, asks for the places of those that wait, and moves messages whose token ends.
+ * Theory of operation. Each submission has a subscription for its progress, which is shown and not kept. Its end comes
+ * with stored events, which are done only when everything about them is posted. One timer serves all submissions: it
+ * edits the messages that have changed, asks for the queue positions of waiting jobs, and moves messages whose token
+ * is about to end.
  */
 #include <config.h>
 
@@ -24,13 +25,13 @@
 #include "discord/text/escape.h"
 
 #define TICK_MS 1000
-#define PLACE_TICKS 3      /* so many ticks between two questions for the places of those that wait */
+#define PLACE_TICKS 3      /* ticks between two questions for queue positions */
 #define NAME_SHOWN_MAX 100 /* UTF-16 units */
 #define REMARKS_MAX 3
 #define REMARK_SHOWN_MAX 200  /* UTF-16 units */
 #define STATES_SHOWN_MAX 1200 /* UTF-16 units */
-#define PLACES_MAX 100        /* jobs of one question for places: no argument takes more values */
-#define MOVES_MAX 3           /* of a live message whose thread is deleted again and again */
+#define PLACES_MAX 100        /* jobs in one question for positions: no argument takes more values */
+#define MOVES_MAX 3           /* moves of a live message whose thread is deleted each time */
 #define KEY_PREFIX "sub/"
 
 struct submission_messages {
@@ -39,8 +40,8 @@ struct submission_messages {
 	size_t count, room;
 	struct kettle_timer *timer;
 	unsigned ticks;
-	json_t *unplaced; /* numbers of jobs whose places are asked for, one piece after the other; NULL: none are */
-	size_t placed;    /* of them, so far */
+	json_t *unplaced; /* numbers of jobs whose positions are being asked for, in pieces; NULL: none */
+	size_t placed;    /* how many of them were asked for */
 	kettle_fn done;
 	void *arg;
 };
@@ -79,7 +80,7 @@ submission_message_place(const struct submission_message *msg)
 	return *outbox_id(msg->bot, key) ? json_text_or_empty(outbox_known(msg->bot, key), "channel") : "";
 }
 
-/* The thread with the report of a job; "": there is none. Borrowed. */
+/* Returns the thread with the report of a job; "": there is none. Borrowed. */
 static const char *
 thread_of(const struct submission_message *msg, const json_t *job)
 {
@@ -158,7 +159,7 @@ add_states(const struct submission_message *msg, struct buf *text)
 	}
 }
 
-/* What the engine remarked on the file when it took it. */
+/* Adds the engine's remarks on the file. */
 static void
 add_remarks(const struct submission_message *msg, struct buf *text)
 {
@@ -197,7 +198,7 @@ submission_message_message(const struct submission_message *msg)
 	return message;
 }
 
-/* The last state of the command's answer: it says where the message goes on. */
+/* Makes the last state of the command's answer, which says where the message continues. */
 static json_t *
 last_message(const struct submission_message *msg)
 {
@@ -216,7 +217,7 @@ last_message(const struct submission_message *msg)
 	return message_new(text.data);
 }
 
-/* What was to be seen last is not. */
+/* Forgets the last content, which users cannot see. */
 static void
 unsay(struct submission_message *msg)
 {
@@ -224,14 +225,14 @@ unsay(struct submission_message *msg)
 	msg->changed = true;
 }
 
-/* ---- as the command's answer ---- */
+/* ---- the command's answer ---- */
 
 static void
 on_answered(void *arg, const struct outbox_answer *answer)
 {
 	struct submission_message *msg = arg;
 	msg->edits--;
-	/* Discord's token has ended before its time, or the user has dismissed the message. */
+	/* The token has ended early, or the user has dismissed the message. */
 	if (answer->end == OUTBOX_EXPIRED || answer->end == OUTBOX_MISSING || answer->err->code == KETTLE_EACCES) {
 		interaction_expire(msg->interaction);
 		unsay(msg);
@@ -246,7 +247,7 @@ answer(struct submission_message *msg, json_t *message_take)
 		msg->edits--;
 }
 
-/* The command's answer says where the message goes on, as far as Discord still takes that. */
+/* Says in the command's answer where the message continues, if Discord still takes that. */
 static void
 say_last(struct submission_message *msg)
 {
@@ -255,9 +256,9 @@ say_last(struct submission_message *msg)
 		answer(msg, last_message(msg));
 }
 
-/* ---- as a message of the bot's, after the end of the token ---- */
+/* ---- a message of the bot's, after the end of the token ---- */
 
-/* The thread that the message has moved to was deleted, which each edit on its way tells: it moves again, some times. */
+/* The message's thread was deleted, which each edit under way reports: moves the message again, at most MOVES_MAX times. */
 static void
 lose_thread(struct submission_message *msg)
 {
@@ -318,7 +319,7 @@ on_thread(void *arg, const struct outbox_answer *answer)
 	say_last(msg);
 }
 
-/* The first job that has not ended lends its thread. */
+/* Moves the message into the thread of the first job that has not ended. */
 static void
 move(struct submission_message *msg)
 {
@@ -343,7 +344,7 @@ edit(struct submission_message *msg)
 		return;
 	free(msg->last);
 	msg->last = xstrdup(text);
-	/* An end that comes when the message would soon have moved is still told there. */
+	/* If the submission ends shortly before the message would move, the command's answer still shows the end. */
 	if (*place && !msg->nowhere)
 		show(msg, place, STEAL(content), false);
 	else if (!msg->nowhere &&
@@ -351,7 +352,7 @@ edit(struct submission_message *msg)
 		answer(msg, STEAL(content));
 }
 
-/* ---- its end ---- */
+/* ---- the end of a submission ---- */
 
 static void
 remove_live(struct submission_message *msg)
@@ -365,7 +366,7 @@ remove_live(struct submission_message *msg)
 	submission_message_free(msg);
 }
 
-/* All has been told: an event that comes again finds nothing, and is dealt with at once. */
+/* Ends following when everything is posted. An event that comes again then finds no submission, and is done at once. */
 static void
 close_live(struct submission_message *msg)
 {
@@ -419,7 +420,7 @@ on_places(void *arg, const struct kettle_error *err, json_t *result)
 		ask_piece(lives);
 }
 
-/* Asks for as many places as one question may, as the bot itself. */
+/* Asks, as the bot, for as many positions as one question may have. */
 static void
 ask_piece(struct submission_messages *lives)
 {
@@ -433,7 +434,7 @@ ask_piece(struct submission_messages *lives)
 		json_decref(STEAL(lives->unplaced));
 }
 
-/* The places of all that wait. */
+/* Asks for the positions of all waiting jobs. */
 static void
 ask_places(struct submission_messages *lives)
 {
@@ -519,7 +520,7 @@ lives_open(
 		if (remarks)
 			json_object_set(record, "remarks", remarks);
 		msg = add_live(lives, interaction, record);
-		lives->ticks = 0; /* its place is asked for at once */
+		lives->ticks = 0; /* asks for its position at once */
 		edit(msg);
 	}
 	submission_message_store(msg, stored, arg);
@@ -527,7 +528,7 @@ lives_open(
 
 /* ---- events ---- */
 
-/* Jobs that will not end any more, since the submission has. */
+/* Ends the lines of jobs that will not end, since the submission has. */
 static void
 end_jobs(struct submission_message *msg, const char *how)
 {
@@ -549,7 +550,7 @@ end_live(struct submission_message *msg, const json_t *event, const char *how)
 	msg->changed = true;
 }
 
-/* A job that a rerun added, or one that is run again, is not followed here. */
+/* Reports a job. Ignores jobs that a rerun added or repeats. */
 static bool
 job_done(struct submission_message *msg, const json_t *event)
 {
@@ -585,7 +586,7 @@ lives_event(struct bot *bot, const json_t *event)
 
 /* ---- start and end ---- */
 
-/* What has begun meanwhile is not in a queue any more. */
+/* Records jobs that began meanwhile: they have no queue position. */
 static void
 on_state(void *arg, const struct kettle_error *err, json_t *result)
 {

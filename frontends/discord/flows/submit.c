@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A submission, from the command to the engine's answer. */
+/* Submits a file, from the command to the engine's answer. */
 #include <config.h>
 
 #include "discord/flows/submit.h"
@@ -23,34 +23,34 @@
 #include "discord/rest/rest.h"
 #include "discord/text/escape.h"
 
-#define PENDING_MENUS_MAX 1000 /* menus that wait; the oldest goes */
-#define ASKS_USER_MAX 5        /* of one user */
+#define PENDING_MENUS_MAX 1000 /* waiting menus; the oldest is dropped */
+#define ASKS_USER_MAX 5        /* waiting menus of one user */
 #define ASKS_CODE_MAX \
-	(64 << 20)                /* bytes of their code in memory; that of the oldest is fetched again when it is needed */
+	(64 << 20)                /* bytes of their code in memory; the oldest's is dropped, and fetched again if needed */
 #define ASK_LIFE_MS 900000    /* of a menu */
 #define NAME_SHOWN_MAX 100    /* UTF-16 units */
-#define REFUSALS_SHOWN_MAX 5  /* of devices that a menu leaves out */
+#define REFUSALS_SHOWN_MAX 5  /* devices that a menu leaves out and explains */
 #define REFUSAL_SHOWN_MAX 250 /* UTF-16 units */
 #define REQUEST_PREFIX "req/" /* of the state's keys */
 #define ASK_PREFIX "ask/"
 
 /*
- * One submission on its way. form: {"request", "mode", "board"?, "devices"?, "file": {"filename", "url", "size"}}, which is
- * what the state has beside "interaction".
+ * One submission on its way. form: {"request", "mode", "board"?, "devices"?, "file": {"filename", "url", "size"}},
+ * which the state has beside "interaction".
  */
 struct attempt {
 	struct bot *bot;
 	struct interaction *interaction;
 	json_t *form;
-	char *code;   /* in base64 */
-	bool again;   /* of an earlier process */
-	bool may_ask; /* neither the command nor the file says on which devices it shall run */
+	char *code;   /* base64 */
+	bool again;   /* from an earlier process */
+	bool may_ask; /* neither the command nor the file names devices */
 	struct kettle_error refused;
 };
 
 struct submit {
 	struct bot *bot;
-	json_t *pending_menus; /* request → form with "code" and "user", while a menu waits */
+	json_t *pending_menus; /* waiting menus: request → form with "code" and "user" */
 	size_t restoring;
 	kettle_fn done;
 	void *arg;
@@ -100,7 +100,7 @@ forget(const struct attempt *attempt)
 	(void)host->state_put(host, key, NULL, NULL, NULL);
 }
 
-/* ---- the engine is asked ---- */
+/* ---- asking the engine ---- */
 
 static void
 on_followed(void *arg, const struct kettle_error *err, json_t *result)
@@ -117,7 +117,7 @@ on_followed(void *arg, const struct kettle_error *err, json_t *result)
 
 static void ask_devices(struct attempt *attempt, const struct kettle_error *refused);
 
-/* Whether a choice of devices is all that the submission lacks. */
+/* Whether the submission lacks only a choice of devices. */
 static bool
 lacks_devices(const struct attempt *attempt, const struct kettle_error *err)
 {
@@ -129,7 +129,7 @@ on_submitted(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct attempt *attempt = arg;
 	if (err->code == KETTLE_ECANCELED) {
-		/* Kettle closes: the next process asks again. */
+		/* The engine stops: the next process asks again. */
 		attempt_free(attempt);
 		return;
 	}
@@ -183,7 +183,7 @@ store(struct attempt *attempt)
 
 /* ---- which devices ---- */
 
-/* Why the menu lacks devices of the board. */
+/* Says why the menu lacks devices of the board. */
 static void
 add_refusals(struct buf *text, const json_t *refused)
 {
@@ -224,7 +224,10 @@ drop_ask(struct submit *submit, const char *request)
 	(void)json_object_del(submit->pending_menus, request);
 }
 
-/* A user with many menus takes neither the memory nor the menus of others. The first ones are the oldest. */
+/*
+ * Limits menus, so that a user with many menus takes neither the memory nor the menus of others. The first ones are
+ * the oldest.
+ */
 static void
 bound_asks(struct submit *submit, const char *user)
 {
@@ -248,7 +251,7 @@ bound_asks(struct submit *submit, const char *user)
 	}
 }
 
-/* The form of a menu, kept until something is chosen; of an earlier process without the code. */
+/* Keeps the form of a menu until the user chooses; after a restart it has no code. */
 static void
 keep_ask(struct attempt *attempt)
 {
@@ -264,7 +267,7 @@ keep_ask(struct attempt *attempt)
 	bound_asks(submit, attempt->interaction->user);
 }
 
-/* The menu has those devices that would take the submission now. */
+/* Shows a menu of the devices that would take the submission now. */
 static void
 on_devices(struct interaction *interaction, const json_t *answer, void *arg)
 {
@@ -298,7 +301,7 @@ after_devices(void *arg)
 	attempt_free(attempt);
 }
 
-/* The engine has checked all else: no file is refused after the choice. */
+/* Asks for devices. The engine has checked everything else, so it does not refuse the file after the choice. */
 static void
 ask_devices(struct attempt *attempt, const struct kettle_error *refused)
 {
@@ -310,7 +313,7 @@ ask_devices(struct attempt *attempt, const struct kettle_error *refused)
 		on_devices, after_devices, attempt);
 }
 
-/* "H100, A100" as a list; NULL: nothing was given. New reference. */
+/* Splits "H100, A100" into a list; NULL: not given. New reference. */
 static json_t *
 listed_devices(const char *text)
 {
@@ -329,7 +332,7 @@ listed_devices(const char *text)
 	return NULL;
 }
 
-/* What the file's header says counts where the command did not say it; a header with a fault is the engine's to refuse. */
+/* Takes values of the file's header that the command did not give. The engine refuses a wrong header. */
 static void
 choose(struct attempt *attempt, const void *code, size_t size)
 {
@@ -435,7 +438,7 @@ take_choice(struct interaction *interaction, json_t *kept, const char *request)
 void
 submit_chosen(struct interaction *interaction, const char *arguments)
 {
-	/* A menu has the request alone, its pages "OFFSET:REQUEST". */
+	/* A menu has only the request, its pages "OFFSET:REQUEST". */
 	const char *request = arguments;
 	size_t offset = 0;
 	bool page = answer_page(arguments, &offset, &request);
@@ -453,7 +456,7 @@ submit_chosen(struct interaction *interaction, const char *arguments)
 	}
 }
 
-/* ---- what an earlier process left ---- */
+/* ---- submissions of an earlier process ---- */
 
 static void
 on_request(void *arg, const char *key, json_t *state)

@@ -17,14 +17,14 @@
 
 struct submit; /* what the flow remembers */
 
-/* done(arg): what an earlier process left was asked again, and submission_message.h has its submissions. */
+/* Calls done(arg) when the submissions of an earlier process were asked again, and submission_message.h has them. */
 struct submit *submit_new(struct bot *bot, kettle_fn done, void *arg);
-/* NULL is allowed. When no answer can come any more. */
+/* Call this when no answer can come any more. NULL is allowed. */
 void submit_free(struct submit *submit);
 
-/* /leaderboard submit MODE. */
+/* Handles /leaderboard submit MODE. */
 void submit_begin(struct interaction *interaction);
-/* The menu of devices: "ID", or "ID:OFFSET" of a button to another page of it. */
+/* Handles the menu of devices: "ID", or "ID:OFFSET" for a button to another page. */
 void submit_chosen(struct interaction *interaction, const char *arguments);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * A websocket connection over libwebsockets.
  *
- * Theory of operation. Opening and cutting happen in timers of the library, because it may answer from within the call.
- * A connection that was given up is forgotten first and killed then: callbacks of another one than `wsi` are ignored. So
- * each connection_open has exactly one `closed`.
+ * Theory of operation. Opening and cutting happen in timers of the library, because it may answer from within the
+ * call. A connection that is given up is forgotten before it is killed: callbacks for a connection other than `wsi`
+ * are ignored. So each connection_open has exactly one `closed`.
  */
 #include <config.h>
 
@@ -27,7 +27,7 @@
 
 #define HOST_MAX 253
 #define RECEIVE_BYTES 65536
-#define KEEP_BYTES (1u << 20) /* of a frame's memory that is kept for the next one */
+#define KEEP_BYTES (1u << 20) /* of a frame's memory that is kept for the next frame */
 #define PROTOCOL "kettle-discord-gateway"
 
 struct outgoing {
@@ -41,12 +41,12 @@ struct connection {
 	size_t max_frame;
 	const struct connection_events *events;
 	void *arg;
-	struct lws *wsi; /* NULL: none that counts */
-	bool wanted;     /* `closed` is still to come */
+	struct lws *wsi; /* NULL: none, or given up */
+	bool wanted;     /* `closed` was not called yet */
 	bool established, paused, skipping;
-	int closing, code; /* of our close frame, of theirs */
+	int closing, code; /* of this side's close frame, of the server's */
 	char *url, why[200];
-	unsigned turn; /* which of a name's addresses is tried */
+	unsigned turn; /* which of the name's addresses is next */
 	struct buf frame;
 	struct outgoing *first, **last;
 	lws_sorted_usec_list_t open_timer, cut_timer;
@@ -54,7 +54,7 @@ struct connection {
 
 struct address {
 	char host[HOST_MAX + 1], ip[INET6_ADDRSTRLEN];
-	const char *path; /* of the url */
+	const char *path; /* of the URL */
 	int port;
 	bool tls;
 };
@@ -70,7 +70,7 @@ drop_outgoing(struct connection *c)
 	c->last = &c->first;
 }
 
-/* Forgets the connection and says so. */
+/* Forgets the connection and calls `closed`. */
 static void
 end(struct connection *c, const char *why)
 {
@@ -153,7 +153,7 @@ is_loopback(const struct sockaddr *address)
 	return address->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
-/* Of several addresses of the name, another one after each failure. */
+/* Resolves the name; uses another one of several addresses after each failure. */
 static int
 resolve(struct connection *c, struct address *address, struct kettle_error *err)
 {
@@ -310,7 +310,9 @@ take_part(struct connection *c, struct lws *wsi, const char *part, size_t len)
 	}
 }
 
-/* Sends the next frame, or closes. -1: the library closes the connection, with what lws_close_reason has set. */
+/*
+ * Sends the next frame, or closes. -1: the library must close the connection, with the reason set by lws_close_reason.
+ */
 static int
 write_next(struct connection *c)
 {
@@ -332,7 +334,10 @@ write_next(struct connection *c)
 	return whole ? 0 : -1;
 }
 
-/* What OpenSSL says of the server's certificate; the library's own text says nothing. It decides, by the error in `store`. */
+/*
+ * Records OpenSSL's error about the server's certificate, since the library's own text has none. Decides by the error
+ * in `store`.
+ */
 static void
 note_certificate(struct connection *c, X509_STORE_CTX *store, bool good)
 {
@@ -341,7 +346,7 @@ note_certificate(struct connection *c, X509_STORE_CTX *store, bool good)
 			X509_verify_cert_error_string(X509_STORE_CTX_get_error(store)));
 }
 
-/* The library has dozens of reasons. */
+/* default: the library has dozens of reasons. */
 static int
 on_connection(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in, size_t len)
 {

@@ -2,9 +2,9 @@
 /*
  * The HTTP server for interactions.
  *
- * Theory of operation. The thread of a service (service.h) reads requests, checks their signatures and parses them; the
- * loop gets interactions by host->post. Each connection serves one request and is closed after its answer, and a timer
- * ends it where that takes too long. A proxy or Discord itself opens another one.
+ * Theory of operation. The thread of a service (service.h) reads requests, checks their signatures and parses them;
+ * the loop gets interactions by host->post. Each connection serves one request and is closed after its answer, and a
+ * timer ends it if that takes too long. A proxy or Discord itself then opens another one.
  */
 #include <config.h>
 
@@ -46,7 +46,7 @@ struct endpoint {
 	bool stopping;
 	kettle_fn done;
 	void *done_arg;
-	/* Of both, atomic. */
+	/* Shared, atomic. */
 	int port;
 	unsigned waiting;
 	/* The thread's. */
@@ -60,7 +60,7 @@ struct endpoint {
 	size_t remembered_count;
 };
 
-/* Of one request; the library zeroes and frees it. */
+/* One request's; the library zeroes and frees it. */
 struct request {
 	bool begun;
 	size_t expected;
@@ -100,7 +100,7 @@ hand_over(struct endpoint *e, const json_t *data)
 	}
 }
 
-/* ---- what a request says ---- */
+/* ---- reading a request ---- */
 
 static bool
 is_new(struct endpoint *e, int64_t id)
@@ -113,7 +113,7 @@ is_new(struct endpoint *e, int64_t id)
 	return true;
 }
 
-/* The status of the answer; *ret_body is set where it has one. */
+/* Returns the status of the answer; *ret_body is set if it has one. */
 static unsigned
 handle(struct endpoint *e, const struct request *request, const char **ret_body)
 {
@@ -160,7 +160,7 @@ respond(struct lws *wsi, unsigned status, const char *body)
 	return -1;
 }
 
-/* "" where it is absent or too long. */
+/* Reads a header; "" if it is absent or too long. */
 static void
 read_header(struct lws *wsi, const char *name, char ret_value[HEADER_MAX])
 {
@@ -168,7 +168,7 @@ read_header(struct lws *wsi, const char *name, char ret_value[HEADER_MAX])
 		ret_value[0] = '\0';
 }
 
-/* The head of a request is there. */
+/* Handles the complete head of a request. */
 static int
 begin_request(struct lws *wsi, struct request *request, const char *path)
 {
@@ -203,7 +203,7 @@ end_request(struct endpoint *e, struct lws *wsi, const struct request *request)
 	return respond(wsi, status, body);
 }
 
-/* Each connection is counted from here to its end, and has so long for its request. */
+/* Counts a connection, until its end, and limits the time for its request. */
 static void
 count_connection(struct endpoint *e, struct lws *wsi)
 {
@@ -245,7 +245,7 @@ static const struct lws_protocols protocols[] = {
 
 /* ---- the thread ---- */
 
-/* Whether it can listen there: the library does not say why it cannot, and leaks. */
+/* Checks that the server can listen there: if not, the library leaks and does not say why. */
 static int
 check_address(const struct endpoint *e, struct kettle_error *err)
 {
@@ -270,7 +270,7 @@ check_address(const struct endpoint *e, struct kettle_error *err)
 				 : 0;
 }
 
-/* The same for the files of TLS. */
+/* Checks the files of TLS, for the same reason. */
 static int
 check_certificate(const struct endpoint *e, struct kettle_error *err)
 {
@@ -348,7 +348,7 @@ quit(void *arg)
 
 /* ---- the loop's side ---- */
 
-/* ADDRESS:PORT, where an address with colons is in brackets. */
+/* Splits ADDRESS:PORT; an address with colons is in brackets. */
 static int
 parse_listen(const char *text, char ret_address[ADDRESS_MAX], int *ret_port, struct kettle_error *err)
 {

@@ -2,10 +2,10 @@
 /*
  * The bot's connection to Discord's gateway.
  *
- * Theory of operation. The protocol (machine.h) and the connection (connection.h) live on the thread of a service
- * (service.h); the loop reaches them by service_send, they reach the loop by host->post, and both keep the order. Frames are
- * parsed on the thread; the loop gets the data of events. What the loop has not dealt with is counted: above a limit
- * the connection is not read until the loop has caught up, so Discord's server holds the rest.
+ * Theory of operation. The protocol (machine.h) and the connection (connection.h) run on the thread of a service
+ * (service.h). The loop calls them by service_send, they call the loop by host->post, and both keep the order. The
+ * thread parses frames; the loop gets the data of events. Events that the loop has not handled are counted: above a
+ * limit the connection is not read until the loop has caught up, so Discord's server holds the rest.
  */
 #include <config.h>
 
@@ -36,21 +36,21 @@ struct gateway {
 	bool stopping;
 	kettle_fn done;
 	void *done_arg;
-	/* Of both. */
+	/* Shared, atomic. */
 	unsigned latency; /* atomic */
 	size_t unread;    /* atomic: bytes of events that wait for the loop */
 	size_t max_unread;
 	/* The thread's. */
 	char *ca_file;
 	size_t max_frame, frame_len;
-	struct lws_context *context; /* NULL: there is none, and nothing works */
+	struct lws_context *context; /* NULL: it could not be made, and the gateway does not work */
 	struct machine *machine;
 	struct connection *connection;
 	bool ending, paused;
 	lws_sorted_usec_list_t timer;
 };
 
-/* From the thread to the loop. */
+/* A message from the thread to the loop. */
 struct message {
 	struct gateway *gateway;
 	enum { MESSAGE_DISPATCH, MESSAGE_FETCH, MESSAGE_STATE } kind;
@@ -60,10 +60,10 @@ struct message {
 	size_t size;
 };
 
-/* From the loop to the thread. */
+/* A message from the loop to the thread. */
 struct fetched {
 	struct gateway *gateway;
-	char *url; /* NULL: it failed */
+	char *url; /* NULL: the fetch failed */
 	char *why;
 	unsigned remaining;
 	uint64_t ms;
@@ -177,7 +177,7 @@ static const struct machine_actions machine_actions = {
 
 static void on_timer(lws_sorted_usec_list_t *timer);
 
-/* After each call of the machine: the timer follows it. */
+/* Updates the timer and the latency after each call of the machine. */
 static void
 follow(struct gateway *g)
 {
@@ -235,7 +235,7 @@ on_closed(void *arg, int code, const char *why)
 static const struct connection_events connection_events = {
 	.opened = on_opened, .text = on_text, .refused = on_refused, .closed = on_closed};
 
-/* The file of the configuration, or that of this system. */
+/* Loads the certificates of the configuration, or else the system's. */
 static int
 prepare(void *arg, struct lws_context_creation_info *info, struct kettle_error *err)
 {

@@ -2,11 +2,11 @@
 /*
  * The protocol of Discord's gateway as a state machine.
  *
- * Theory of operation. Without a session the machine fetches the gateway's address, connects, waits for HELLO and sends
- * IDENTIFY; READY begins a session. With a session it connects to the address that READY named and sends RESUME; the server
- * replays what was missed. Whatever goes wrong ends the connection, never the session: every frame that was not taken comes
- * again. A session ends only by op 9, by a close code that says so, and when the same frame is malformed each time. Numbers
- * of events that were seen before are dropped, so each event is dispatched once.
+ * Theory of operation. Without a session the machine fetches the gateway's address, connects, waits for HELLO and
+ * sends IDENTIFY; READY begins a session. With a session it connects to the address that READY named and sends RESUME;
+ * the server replays missed events. A failure ends the connection, not the session: every frame that was not accepted
+ * comes again. A session ends only by op 9, by a close code that says so, or when the same frame is malformed each
+ * time. Events whose numbers were seen before are dropped, so each event is dispatched once.
  */
 #include <config.h>
 
@@ -22,15 +22,15 @@
 #include <string.h>
 
 #define MINUTE_MS 60000
-#define SENDS_OWN 20 /* of a minute's texts: kept for those that the server does not ask for */
+#define SENDS_OWN 20 /* of a minute's texts: reserved for texts that the server did not request */
 #define SENDS_RETRY_MS 1000
 #define FAILURES_LIVE \
-	1 /* that count after a session that went on: a RESUME costs no IDENTIFY, of which there are few */
-#define CLOSE_RESUME 4000 /* any code but 1000 and 1001, which end the session */
+	1 /* failures that count after a resumed session: a RESUME uses no IDENTIFY, of which there are few */
+#define CLOSE_RESUME 4000 /* any code except 1000 and 1001, which end the session */
 #define CLOSE_FOR_GOOD 1000
 #define INTERVAL_LEAST_MS 10
 #define INTERVAL_MOST_MS 3600000
-#define WAIT_MOST_MS (UINT64_C(86400) * 1000) /* of any wait that Discord demands */
+#define WAIT_MOST_MS (UINT64_C(86400) * 1000) /* limit of any wait that Discord demands */
 #define INVALID_LEAST_MS 1000
 #define INVALID_RANGE_MS 4000 /* after op 9: 1 to 5 s */
 
@@ -45,7 +45,7 @@ enum op {
 	OP_ACK = 11
 };
 
-/* Those from PHASE_CONNECTING to PHASE_CLOSING have a connection, or one that is being made. */
+/* Phases from PHASE_CONNECTING to PHASE_CLOSING have a connection, or are making one. */
 enum phase {
 	PHASE_NEW,
 	PHASE_FETCH_WAIT,
@@ -69,15 +69,15 @@ struct machine {
 	enum phase phase;
 	uint64_t due; /* the end of the phase's wait, or its deadline */
 	char *url, *session, *resume_url;
-	json_int_t seq; /* of the last event of the session */
+	json_int_t seq; /* of the session's last event */
 	uint64_t interval, heartbeat_due, heartbeat_sent;
-	bool unanswered; /* the last heartbeat */
+	bool unanswered; /* the last heartbeat has no answer */
 	unsigned latency;
 	bool has_identified;
 	uint64_t identified, submission_message_since;
 	unsigned failures, unreachable, malformed_row, malformed;
-	unsigned resumes;     /* that were sent since the last event of the session */
-	uint64_t least_delay; /* of the next connection */
+	unsigned resumes;     /* sent since the session's last event */
+	uint64_t least_delay; /* before the next connection */
 	uint64_t sent[MACHINE_SENDS_MINUTE];
 	size_t sent_count;
 	char why[300]; /* why this side closes */
@@ -109,7 +109,7 @@ machine_free(struct machine *m)
 	free(m);
 }
 
-/* From 0 to below `below` (SplitMix64). */
+/* Returns a number from 0 to below `below` (SplitMix64). */
 static uint64_t
 random_below(struct machine *m, uint64_t below)
 {
@@ -136,9 +136,9 @@ drop_session(struct machine *m)
 	m->malformed_row = m->resumes = 0;
 }
 
-/* ---- the way to a connection ---- */
+/* ---- before a connection ---- */
 
-/* Exponential, with jitter. The first one after a session that lived is short. */
+/* Returns an exponential delay with jitter. The first one after a session that lived is short. */
 static uint64_t
 back_off(struct machine *m)
 {
@@ -148,7 +148,7 @@ back_off(struct machine *m)
 	return least + random_below(m, window - least + 1);
 }
 
-/* Waits, then begins again. why: a clause that begins a sentence. */
+/* Waits, then starts again. why: a clause that begins a sentence. */
 static void
 try_again(struct machine *m, uint64_t now, uint64_t least_ms, const char *why)
 {
@@ -245,7 +245,7 @@ machine_connected(struct machine *m, uint64_t now)
 	m->actions->state(m->arg, GATEWAY_CONNECTED, "Kettle has connected to Discord's gateway.");
 }
 
-/* ---- what is sent ---- */
+/* ---- sending ---- */
 
 static unsigned
 sent_in_minute(const struct machine *m, uint64_t now)
@@ -256,7 +256,7 @@ sent_in_minute(const struct machine *m, uint64_t now)
 	return found;
 }
 
-/* False: nothing was sent, because it would be one more than `most` in this minute. */
+/* Sends a frame. False: it did not, since `most` were sent in this minute. */
 static bool
 send_op(struct machine *m, uint64_t now, enum op op, json_t *data_take, unsigned most)
 {
@@ -265,7 +265,7 @@ send_op(struct machine *m, uint64_t now, enum op op, json_t *data_take, unsigned
 		return false;
 	AUTO_FREE char *text = json_dumps(frame, JSON_COMPACT);
 	size_t len = text ? strlen(text) : 0;
-	/* The limits of token, session and numbers keep it below. */
+	/* The limits of token, session and numbers keep the text shorter. */
 	if (len == 0 || len > MACHINE_SEND_MAX)
 		return false;
 	m->sent[m->sent_count++ % MACHINE_SENDS_MINUTE] = now;
@@ -304,7 +304,7 @@ beat(struct machine *m, uint64_t now)
 	m->heartbeat_due = now + m->interval;
 }
 
-/* The first text after HELLO. */
+/* Sends the first text after HELLO. */
 static void
 open_session(struct machine *m, uint64_t now)
 {
@@ -325,7 +325,7 @@ open_session(struct machine *m, uint64_t now)
 	(void)send_op(m, now, m->session ? OP_RESUME : OP_IDENTIFY, data, MACHINE_SENDS_MINUTE);
 }
 
-/* ---- what is received ---- */
+/* ---- receiving ---- */
 
 void
 machine_bad_frame(struct machine *m, uint64_t now, const char *why)
@@ -376,7 +376,7 @@ take_invalid_session(struct machine *m, const json_t *data)
 	close_to_resume(m, m->session ? "Discord refused the session for now (op 9)" : "Discord ended the session (op 9)");
 }
 
-/* Whether READY names a session. */
+/* Whether READY names a session, which it stores. */
 static bool
 take_ready(struct machine *m, const json_t *data)
 {
@@ -424,7 +424,7 @@ take_dispatch(struct machine *m, uint64_t now, json_t *frame)
 		go_live(m, now, GATEWAY_RESUMED, "Discord's gateway has resumed the session.");
 	else if (m->phase == PHASE_RESUMING)
 		m->due = now + MACHINE_REPLAY_MS;
-	/* Out of the frame, which stays with this thread: what another one reads and frees is its alone. */
+	/* Takes the data out of the frame, which stays with this thread: another thread owns the data alone. */
 	(void)json_incref(data);
 	(void)json_object_del(frame, "d");
 	m->actions->dispatch(m->arg, name, data);
@@ -447,7 +447,7 @@ machine_frame(struct machine *m, uint64_t now, const char *text, size_t len)
 		take_dispatch(m, now, frame);
 		break;
 	case OP_HEARTBEAT:
-		/* A server that asks too often must not make the bot exceed its limit. */
+		/* Limited: a server that asks too often must not make the bot exceed its limit. */
 		(void)send_op(m, now, OP_HEARTBEAT, heartbeat_data(m), MACHINE_SENDS_MINUTE - SENDS_OWN);
 		break;
 	case OP_RECONNECT:
@@ -469,7 +469,7 @@ machine_frame(struct machine *m, uint64_t now, const char *text, size_t len)
 
 /* ---- the end of a connection ---- */
 
-/* What the operator must do; NULL: the code is not fatal. */
+/* Returns the operator's task; NULL: the code is not fatal. */
 static const char *
 fatal_sentence(int code)
 {
@@ -567,7 +567,7 @@ machine_due(const struct machine *m)
 	return m->due < m->heartbeat_due ? m->due : m->heartbeat_due;
 }
 
-/* A connection that cannot be made counts as an unreachable one. */
+/* A connection that cannot be made counts as unreachable. */
 static void
 give_up_connecting(struct machine *m)
 {

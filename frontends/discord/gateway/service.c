@@ -2,10 +2,10 @@
 /*
  * A thread that runs libwebsockets.
  *
- * Theory of operation. The thread makes a context of libwebsockets with the library's own poll loop, then waits in it for
- * sockets and timers. Another thread that queues a function wakes it (lws_cancel_service, the one function of the library
- * that any thread may call); without a context it waits for a condition instead. At its end the thread destroys the
- * context and posts to the loop, which joins it: the post is its last act, so nothing waits.
+ * Theory of operation. The thread makes a context of libwebsockets with the library's own poll loop, then waits in it
+ * for sockets and timers. A thread that queues a function wakes it (lws_cancel_service, the only function of the
+ * library that any thread may call); without a context it waits for a condition instead. At its end the thread
+ * destroys the context and posts to the loop, which joins it. The post is its last act, so the join does not wait.
  */
 #include <config.h>
 
@@ -34,11 +34,11 @@ struct service {
 	const struct service_events *events;
 	void *arg;
 	pthread_t thread;
-	bool quit;    /* the thread's own, like the next */
-	SSL_CTX *tls; /* of clients: the library leaks the one that it makes itself */
+	bool quit;    /* only the thread's, like the next one */
+	SSL_CTX *tls; /* for clients: the library leaks the one that it makes itself */
 	pthread_mutex_t lock;
-	pthread_cond_t queued; /* waited for without a context */
-	/* Under the lock. */
+	pthread_cond_t queued; /* the thread waits for it without a context */
+	/* Protected by the lock. */
 	struct lws_context *context;
 	struct order *first, **last;
 };
@@ -144,7 +144,7 @@ service_start(const struct kettle_host *host, const struct service_events *event
 	*service = (struct service){.host = host, .events = events, .arg = arg, .last = &service->first};
 	(void)pthread_mutex_init(&service->lock, NULL);
 	(void)pthread_cond_init(&service->queued, NULL);
-	/* Its lines would go to the terminal; what matters comes with the events. */
+	/* The library's log would go to the terminal; events report everything that matters. */
 	lws_set_log_level(0, NULL);
 	/* Signals are for the loop. */
 	(void)sigfillset(&all);
@@ -179,7 +179,7 @@ void
 service_quit(struct service *service)
 {
 	service->quit = true;
-	/* A timer of the library runs before it waits. */
+	/* The library runs a timer before it waits. */
 	if (service->context)
 		lws_cancel_service(service->context);
 }

@@ -10,12 +10,14 @@
 struct service;
 
 struct service_events {
-	/* On the thread: fills in what the context needs; provided_client_ssl_ctx is there and checks certificates, but knows
-	 * none yet. Not 0: the thread goes on without a context. */
+	/*
+	 * On the thread: fills in the context's needs. provided_client_ssl_ctx exists and checks certificates, but trusts
+	 * none yet. Not 0: the thread continues without a context.
+	 */
 	int (*prepare)(void *arg, struct lws_context_creation_info *info, struct kettle_error *err);
-	/* On the thread, once, before any function of the queue. context NULL: there is none, and err says why. */
+	/* On the thread, once, before any function of the queue. context NULL: it could not be made, and err says why. */
 	void (*begun)(void *arg, struct lws_context *context, const struct kettle_error *err);
-	/* On the loop thread: context and thread are gone, the service is freed with the return. */
+	/* On the loop thread: context and thread have ended; the service is freed when this returns. */
 	void (*ended)(void *arg);
 };
 
@@ -24,7 +26,7 @@ int service_start(const struct kettle_host *host, const struct service_events *e
 	struct service **ret_service, struct kettle_error *err);
 /* Runs fn(arg) on the thread, in the order of the calls; not after service_quit. [any] */
 void service_send(struct service *service, kettle_fn fn, void *arg);
-/* On the thread: it ends once what is running returns. `ended` follows. */
+/* On the thread: makes it end when the running function returns. `ended` follows. */
 void service_quit(struct service *service);
 
 #endif

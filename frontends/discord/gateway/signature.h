@@ -14,8 +14,8 @@ int signature_key_new(const char *hex, struct signature_key **ret_key, struct ke
 /* NULL is allowed. */
 void signature_key_free(struct signature_key *key);
 /*
- * 0: `signature` (128 hexadecimal digits) is of this body at this time (`timestamp`, decimal seconds since 1970), and that
- * is at most max_age_s away from now_s. EACCES else; all strings may be anything. [any]
+ * Checks that `signature` (128 hexadecimal digits) is of this body at this time (`timestamp`, decimal seconds since
+ * 1970), at most max_age_s away from now_s. 0, else EACCES. The strings may have any contents. [any]
  */
 int signature_check(const struct signature_key *key, const char *signature, const char *timestamp, const void *body,
 	size_t size, int64_t now_s, int64_t max_age_s);

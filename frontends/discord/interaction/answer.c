@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of the core whose answers need no more than the command table says of them. */
+/* Calls of the core whose answers are shown by the command table alone. */
 #include <config.h>
 
 #include "discord/interaction/answer.h"
@@ -61,7 +61,7 @@ answer_row(const json_t *core, const char *name)
 	return NULL;
 }
 
-/* ---- shown by its view ---- */
+/* ---- answers shown by their view ---- */
 
 struct shown {
 	char *command, *file_name;
@@ -102,7 +102,7 @@ answer_call(struct interaction *interaction, const char *command, json_t *args_t
 	interaction_call(interaction, command, args_take, show, free_shown, shown);
 }
 
-/* ---- that may fail ---- */
+/* ---- calls that may fail ---- */
 
 struct attempt {
 	struct interaction *interaction;

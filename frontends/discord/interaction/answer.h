@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls of the core whose answers need no more than the command table says of them. Loop thread. */
+/* Calls of the core whose answers are shown by the command table alone. Loop thread. */
 #ifndef KETTLE_DISCORD_ANSWER_H
 #define KETTLE_DISCORD_ANSWER_H
 
@@ -18,17 +18,17 @@ char *answer_text(const char *text);
 /* A name in bold. New string. */
 char *answer_bold(const char *name);
 
-/* What a button to another page carries, "OFFSET:WHAT". false: it is of another form. ret_what is borrowed. */
+/* Parses the argument of a button to another page, "OFFSET:WHAT". false: it has another form. ret_what is borrowed. */
 bool answer_page(const char *arguments, size_t *ret_offset, const char **ret_what);
 
 /* The row of a command in the command table (host->commands); NULL: there is none. Borrowed. */
 const json_t *answer_row(const json_t *core, const char *name);
 /*
- * Calls a command and shows its answer by the command table's view: a line as a sentence, more as a block of code, or as a
- * file of this name where they are long.
+ * Calls a command and shows its answer by the command table's view: a line as a sentence, several lines as a block of
+ * code or, if they are long, as a file of this name.
  */
 void answer_call(struct interaction *interaction, const char *command, json_t *args_take, const char *file_name);
-/* Calls a command that may fail: fn gets NULL then, and the log the reason at debug level. */
+/* Calls a command that may fail: then fn gets NULL, and the log gets the reason at debug level. */
 void answer_try(struct interaction *interaction, const char *command, json_t *args_take, interaction_fn fn, void *arg);
 
 #endif

@@ -14,7 +14,8 @@
 #include "base/xalloc.h"
 
 #define BOARDS_USERS_MAX 1000
-#define BOARDS_FRESH_MS 60000 /* what no event tells of, such as a role in the guild, is seen after so long */
+#define BOARDS_FRESH_MS \
+	60000 /* the greatest age of the list: no event tells of some changes, such as a role in the guild */
 
 static json_int_t
 now_ms(const struct bot *bot)
@@ -22,7 +23,7 @@ now_ms(const struct bot *bot)
 	return (json_int_t)bot->host->monotonic_ms(bot->host);
 }
 
-/* An admin, a creator and a user may see different boards with one account: roles change in the guild. */
+/* The key has the role: an account may see other boards when its role in the guild changes. */
 static void
 key_of(const struct interaction *interaction, char ret_key[SNOWFLAKE_SIZE + 16])
 {

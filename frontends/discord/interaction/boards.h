@@ -8,13 +8,13 @@
 #include "discord/interaction/interaction.h"
 
 /*
- * fn gets the active boards that the interaction's user may see, as leaderboard.list answers them; at once if they are known.
- * end and arg as of interaction_call.
+ * fn gets the active boards that the interaction's user may see, in the form of leaderboard.list; at once if they are
+ * known. end and arg as for interaction_call.
  */
 void boards_get(struct interaction *interaction, interaction_fn fn, kettle_fn end, void *arg);
-/* The board of that name among them, without case; NULL: there is none. Borrowed. */
+/* The board of that name among them, ignoring case; NULL: there is none. Borrowed. */
 const json_t *boards_find(const json_t *boards, const char *name);
-/* Something about a board, or about who may see it, has changed. */
+/* Forgets the lists: a board, or the right to see one, has changed. */
 void boards_forget(struct bot *bot);
 
 #endif

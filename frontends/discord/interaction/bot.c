@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The guild's roles and members as the engine knows them. */
+/* The guild's roles and members in the engine's form. */
 #include <config.h>
 
 #include "discord/interaction/bot.h"
@@ -10,10 +10,10 @@
 
 #include "base/json_access.h"
 
-#define SEEN_MAX 2000        /* interactions that are known to have come */
+#define SEEN_MAX 2000        /* interactions that are remembered */
 #define ADMINISTRATOR 0x8ULL /* the permission that includes all others */
 
-/* Whether a role is older than another one. "": there is no other one. */
+/* Whether a role is older than another one. than "": there is no other one. */
 static bool
 is_older(const char *id, const char *than)
 {
@@ -23,8 +23,8 @@ is_older(const char *id, const char *than)
 }
 
 /*
- * Who may manage roles may make another one of the same name, even where the one that is meant is out of his reach: of several
- * the oldest counts.
+ * A member who may manage roles may make another role of the same name, even if he cannot change the real one. So of
+ * several roles with that name the oldest counts.
  */
 void
 bot_take_roles(struct bot *bot, const json_t *roles)
@@ -46,7 +46,7 @@ bot_take_roles(struct bot *bot, const json_t *roles)
 	}
 }
 
-/* Permissions come as the text of a number. */
+/* Whether a permission is set in a number as text, Discord's form. */
 static bool
 is_administrator(const json_t *member)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all conversations of the bot share: the engine, Discord's REST, the settings, the guild. Loop thread. */
+/* The bot as all conversations share it: the engine, Discord's REST, the settings, the guild. Loop thread. */
 #ifndef KETTLE_DISCORD_BOT_H
 #define KETTLE_DISCORD_BOT_H
 
@@ -20,10 +20,10 @@ struct gateway;
 struct announce;
 struct creations;
 
-/* Roles of the guild that mean something to Kettle. */
+/* Roles of the guild that Kettle knows. */
 enum bot_role { BOT_ADMIN, BOT_CREATOR, BOT_PARTICIPANTS, BOT_ROLES };
 
-/* The options, read. Texts are the bot's. */
+/* The options, parsed. Texts are the bot's. */
 struct bot_settings {
 	char guild[SNOWFLAKE_SIZE];
 	char submissions[SNOWFLAKE_SIZE]; /* channels; "": none */
@@ -32,7 +32,7 @@ struct bot_settings {
 	char operators[SNOWFLAKE_SIZE];
 	const char *roles[BOT_ROLES]; /* names or ids; NULL: none */
 	uint64_t max_script, max_zip; /* bytes of an attachment */
-	int64_t life_ms;              /* for which an interaction takes answers */
+	int64_t life_ms;              /* for which an interaction can be answered */
 };
 
 struct bot {
@@ -43,28 +43,28 @@ struct bot {
 	char application[SNOWFLAKE_SIZE];      /* "": not known yet */
 	char user[SNOWFLAKE_SIZE];             /* the bot's own account */
 	char roles[BOT_ROLES][SNOWFLAKE_SIZE]; /* "": the guild has none */
-	bool stopping;      /* requests end with ECANCELED, and nothing they would have told counts as told */
-	int64_t started_ms; /* wall clock: what happened before may have been dealt with by an earlier process */
-	json_t *boards;     /* of boards.c */
+	bool stopping;                         /* requests end with ECANCELED, and nothing counts as posted */
+	int64_t started_ms;                    /* wall clock: an earlier process may have handled events before this */
+	json_t *boards;                        /* of boards.c */
 	unsigned long boards_generation;
 	json_t *seen; /* ids of interactions that have come, a ring */
 	size_t seen_next;
-	struct submit *submit; /* what flows/ keeps, a member for each file */
+	struct submit *submit; /* data of flows/, a member for each file */
 	struct submission_messages *lives;
 	struct announce *announce;
 	struct later *later;
 	struct outbox *outbox;
-	struct gateway *gateway; /* NULL: there is none, as with the endpoint */
+	struct gateway *gateway; /* NULL: none, as with the endpoint */
 	struct creations *creations;
 };
 
-/* The guild's roles are known, or have changed: an array of Discord's role objects. */
+/* Takes the guild's roles, which are new or have changed: an array of Discord's role objects. */
 void bot_take_roles(struct bot *bot, const json_t *roles);
-/* The actor that a member of the guild is: {"provider": "discord", "subject", "name", "role"?}. New reference. */
+/* The actor for a member of the guild: {"provider": "discord", "subject", "name", "role"?}. New reference. */
 json_t *bot_actor(const struct bot *bot, const json_t *member);
-/* The bot itself, for what it reads to tell others; it has an admin's rights. New reference. */
+/* The bot as an actor, for reading what it announces; it has an admin's rights. New reference. */
 json_t *bot_own_actor(void);
-/* Whether this snowflake of an interaction or component has not come before; it is remembered. */
+/* Whether this snowflake of an interaction or component is new; remembers it. */
 bool bot_is_new(struct bot *bot, const char *id);
 
 #endif

@@ -55,7 +55,7 @@ take_option(struct interaction *interaction, const json_t *option, const json_t 
 		interaction->focused = name;
 }
 
-/* The words of the command and its options, of which subcommands have more. */
+/* Reads the words of the command and its options; subcommands are nested. */
 static void
 read_command(struct interaction *interaction, const json_t *data)
 {
@@ -74,7 +74,7 @@ read_command(struct interaction *interaction, const json_t *data)
 		take_option(interaction, option, resolved);
 }
 
-/* The fields of a form lie in rows. */
+/* Reads the fields of a form, which are in rows. */
 static void
 read_form(struct interaction *interaction, const json_t *data)
 {
@@ -245,7 +245,7 @@ webhook(struct interaction *interaction, const char *method, const char *message
 		interaction->bot, method, path, interaction->token, interaction->begun_ms + life_ms, body_take, done, arg);
 }
 
-/* What Discord refuses for the token's end would be refused for all that follows. */
+/* An answer that Discord refuses since the token has ended shows that all later ones would be refused, too. */
 static void
 on_webhook(void *arg, const struct outbox_answer *answer)
 {
@@ -327,7 +327,7 @@ interaction_follow_up(struct interaction *interaction, json_t *message_take)
 	further_answer(interaction, "POST", "", private_message(message_take));
 }
 
-/* What says that something went wrong never takes the place of the message that a button is on. */
+/* Shows a message without replacing the message that has the pressed button. */
 static void
 say(struct interaction *interaction, json_t *message_take)
 {
@@ -357,7 +357,7 @@ interaction_say(struct interaction *interaction, const char *format, ...)
 	free(text);
 }
 
-/* Whether the sentence of an error is for those who run Kettle: it tells of files, disks and programs of theirs. */
+/* Whether the sentence of an error is only for operators: it names their files, disks and programs. */
 static bool
 is_operators(const struct kettle_error *err)
 {
@@ -381,7 +381,7 @@ interaction_fail(struct interaction *interaction, const struct kettle_error *err
 		interaction_say(interaction, "%s", text);
 }
 
-/* One field: a row with a text input. */
+/* Makes one field: a row with a text input. */
 static json_t *
 form_row(const json_t *field)
 {

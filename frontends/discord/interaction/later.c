@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is tried again later: one timer for all, so that nothing is left behind when the bot stops. */
+/* Calls that happen later: one timer for all, so that nothing is left when the bot stops. */
 #include <config.h>
 
 #include "discord/interaction/later.h"
@@ -24,7 +24,7 @@ struct later {
 	struct kettle_timer *timer;
 };
 
-/* Those that come meanwhile are at the end. */
+/* Calls that are added meanwhile are at the end. */
 static void
 call_due(struct later *later, bool all)
 {

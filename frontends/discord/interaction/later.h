@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is tried again later. Loop thread. */
+/* Calls that happen later, to try again. Loop thread. */
 #ifndef KETTLE_DISCORD_LATER_H
 #define KETTLE_DISCORD_LATER_H
 
@@ -10,7 +10,7 @@
 struct later;
 
 struct later *later_new(struct bot *bot);
-/* Calls everything that waits now: bot->stopping is set, so what is called ends. */
+/* Makes all waiting calls now. bot->stopping is set, so the called functions end. */
 void later_stop(struct later *later);
 void later_free(struct later *later); /* after later_stop; NULL is allowed */
 

@@ -2,9 +2,10 @@
 /*
  * The outbox.
  *
- * Theory of operation. A lane is a queue of rows; its first row is under way or waits for its next try. Each try begins anew at
- * `attempt`, with what is known then: so a row that failed in the middle searches what its last try may have left. `ask` sends a
- * request and goes on with the row's next step, unless the answer means another try or the end.
+ * Theory of operation. A lane is a queue of rows; its first row is under way or waits for its next try. Each try
+ * starts again at `attempt`, with the present knowledge: so a row that failed in the middle looks for what its last
+ * try may have left. `ask` sends a request and continues with the row's next step, unless the answer means another try
+ * or the end.
  */
 #include <config.h>
 
@@ -24,8 +25,8 @@
 #include "discord/text/snowflake.h"
 
 #define KEY_PREFIX "out/"
-#define CLOCKS_DIFFER_MS 60000 /* Discord's clock may be behind this machine's by so much */
-#define TRIES_LOGGED 5         /* the first tries fail without a warning */
+#define CLOCKS_DIFFER_MS 60000 /* how far Discord's clock may be behind this machine's */
+#define TRIES_LOGGED 5         /* first tries, whose failures are not logged */
 #define CHAINS 256
 
 enum row_kind { ROW_POST, ROW_KEEP, ROW_REQUEST, ROW_ANSWER };
@@ -34,11 +35,11 @@ struct row;
 typedef void (*step_fn)(struct row *row, enum outbox_end end, const struct rest_answer *answer);
 
 struct row {
-	TAILQ_ENTRY(row) link; /* behind those that were put before */
+	TAILQ_ENTRY(row) link; /* after earlier rows */
 	struct bot *bot;
 	enum row_kind kind;
 	char *lane;
-	char *key; /* of a request: its path */
+	char *key; /* for a request: its path */
 	char *method;
 	char channel[SNOWFLAKE_SIZE];
 	json_t *what; /* of ROW_POST: the messages; of a request: its body, or NULL */
@@ -46,12 +47,12 @@ struct row {
 	char *ping, *user;
 	bool only_changed;
 	/* Of ROW_POST. */
-	size_t posted; /* messages that are there */
+	size_t posted; /* messages that are posted */
 	int64_t since_ms;
 	int64_t expires_ms;      /* of ROW_ANSWER */
-	char id[SNOWFLAKE_SIZE]; /* of what was made last */
-	unsigned tries;          /* that have failed */
-	bool under_way;          /* what it wants cannot be changed now */
+	char id[SNOWFLAKE_SIZE]; /* of the last message or thread made */
+	unsigned tries;          /* failed tries */
+	bool under_way;          /* its contents cannot change now */
 	step_fn next;
 	outbox_fn done;
 	void *arg;
@@ -60,7 +61,7 @@ TAILQ_HEAD(rows, row);
 
 struct outbox {
 	struct bot *bot;
-	json_t *kept; /* key → what the state has; "what" of a message also later */
+	json_t *kept; /* key → data in the state; also has "what" of a message */
 	struct rows chains[CHAINS];
 	kettle_fn done;
 	void *arg;
@@ -104,7 +105,7 @@ free_row(struct row *row)
 	free(row);
 }
 
-/* The last row of a lane about the same thing; NULL: there is none. */
+/* Returns the last row of a lane with this key; NULL: there is none. */
 static struct row *
 last_about(struct rows *chain, const char *lane, const char *key)
 {
@@ -114,14 +115,14 @@ last_about(struct rows *chain, const char *lane, const char *key)
 	return row;
 }
 
-/* Whether a row may take the place of an earlier one: that does not wait for an answer, and the same receiver learns its end. */
+/* Whether a row may replace an earlier one: that is not under way, and the same receiver gets its end. */
 static bool
 replaces(const struct row *row, const struct row *earlier)
 {
 	return !earlier->under_way && earlier->kind == row->kind && earlier->done == row->done && earlier->arg == row->arg;
 }
 
-/* condensed: it takes the place of the last one about the same thing, never of an earlier one, whose turn is before that. */
+/* Adds a row. condensed: it replaces the last row with its key, but never an earlier one, whose turn comes before. */
 static bool
 put(struct row *row_take, const char *lane, bool condensed)
 {
@@ -141,7 +142,10 @@ put(struct row *row_take, const char *lane, bool condensed)
 	return true;
 }
 
-/* What was deleted, or is not there, is not known any more. The lane goes on when the receiver knows: what that puts is behind. */
+/*
+ * Ends a row. Forgets deleted and absent messages. Calls done before the lane's next row starts, so rows that done
+ * puts come later.
+ */
 static void
 finish(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 {
@@ -172,21 +176,21 @@ fail(struct row *row, enum outbox_end end, const char *message)
 	finish(row, end, &(struct rest_answer){.err = &err});
 }
 
-/* ---- what an answer means ---- */
+/* ---- the meaning of an answer ---- */
 
 enum { AGAIN = -1 };
 
-/* The first line that fits counts; 0 fits everything. A status of 0 is a request that was not sent, or had no answer. */
+/* The first line that fits counts; 0 fits everything. Status 0: the request was not sent, or had no answer. */
 static const struct {
 	int status;
 	int64_t code; /* Discord's own */
 	int bots, interactions;
 } meanings[] = {
-	{401, 0, AGAIN, OUTBOX_EXPIRED},              /* the bot's token may be another one at the next start */
+	{401, 0, AGAIN, OUTBOX_EXPIRED},              /* the bot's token may be replaced at the next start */
 	{403, 50007, OUTBOX_CLOSED, OUTBOX_REFUSED},  /* cannot send messages to this user */
 	{404, 10008, OUTBOX_MISSING, OUTBOX_MISSING}, /* unknown message */
 	{404, 0, OUTBOX_GONE, OUTBOX_EXPIRED},        /* 10003, unknown channel; 10015, unknown webhook */
-	{400, 50035, OUTBOX_REFUSED, OUTBOX_REFUSED}, /* invalid form body: a fault of the bot's */
+	{400, 50035, OUTBOX_REFUSED, OUTBOX_REFUSED}, /* invalid form body: an error of the bot */
 	{0, 0, OUTBOX_REFUSED, OUTBOX_REFUSED},
 };
 #define INVALID_FORM_BODY 50035
@@ -248,7 +252,7 @@ ask(struct row *row, const char *method, const char *path, json_t *body_take, st
 	send_once(row->bot, method, path, body_take, on_answer, row);
 }
 
-/* ---- what is kept ---- */
+/* ---- what the state has ---- */
 
 json_t *
 outbox_known(const struct bot *bot, const char *key)
@@ -298,7 +302,10 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 		row->next(row, OUTBOX_DONE, NULL);
 }
 
-/* A message that is known by its number may change often: what it says is then not stored. */
+/*
+ * Stores what is known of a message or thread. A message with a number may change often: its contents are then not
+ * stored.
+ */
 static void
 store(struct row *row, step_fn next)
 {
@@ -313,7 +320,7 @@ store(struct row *row, step_fn next)
 		on_stored(row, &(struct kettle_error){.code = rc, .message = "The engine does not take it."}, NULL);
 }
 
-/* ---- changing what is kept ---- */
+/* ---- changing a message or thread ---- */
 
 static void
 on_changed(struct row *row, enum outbox_end end, const struct rest_answer *answer)
@@ -335,7 +342,7 @@ on_changed(struct row *row, enum outbox_end end, const struct rest_answer *answe
 		finish(row, OUTBOX_DONE, NULL);
 }
 
-/* The members of the thread that are to be changed. New reference. */
+/* Returns the members of the thread that differ. New reference. */
 static json_t *
 differences(const struct row *row)
 {
@@ -380,7 +387,7 @@ change_message(struct row *row, enum outbox_end end, const struct rest_answer *a
 		finish(row, end, answer);
 }
 
-/* An archived thread takes no changes of its messages: it is opened first, and archived last. */
+/* The messages of an archived thread cannot change: it is opened first, and archived last. */
 static void
 change_thread(struct row *row)
 {
@@ -415,7 +422,7 @@ change(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 		ask(row, "PATCH", path, json_deep_copy(row->what), on_changed);
 }
 
-/* ---- making it ---- */
+/* ---- making a message or thread ---- */
 
 static void
 on_kept(struct row *row, enum outbox_end end, const struct rest_answer *answer)
@@ -424,7 +431,7 @@ on_kept(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 	change(row, end, answer);
 }
 
-/* One who has left the server is not let in; the thread is there for when he comes back. */
+/* A user who has left the server cannot be added; the thread exists for the user's return. */
 static void
 on_joined(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 {
@@ -446,7 +453,7 @@ take_content(const struct row *row, const json_t *found)
 		(void)json_object_del(kept, "what");
 }
 
-/* Only with its user in it is it a thread that need not be found again. */
+/* A new thread is stored with its number only after its user was added; until then a later try looks for it again. */
 static void
 have(struct row *row, const json_t *found)
 {
@@ -514,7 +521,7 @@ make(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 	ask(row, "POST", path, body, on_made);
 }
 
-/* What will be there when it is made; stored first, so that it is found again. */
+/* Stores what is about to be made, so that a later try can find it, then makes it. */
 static void
 begin(struct row *row)
 {
@@ -530,7 +537,7 @@ begin(struct row *row)
 	store(row, make);
 }
 
-/* ---- finding what an earlier try has left ---- */
+/* ---- finding the work of an earlier try ---- */
 
 static void
 not_found(struct row *row)
@@ -541,7 +548,7 @@ not_found(struct row *row)
 		begin(row);
 }
 
-/* Whether Discord's object is young enough to be what was begun then. */
+/* Whether Discord's object is not older than `since_ms`. */
 static bool
 is_since(const json_t *object, int64_t since_ms)
 {
@@ -556,7 +563,10 @@ is_posted(const struct row *row, const json_t *message, const json_t *like, int6
 		   member_is(message, "content", json_text_or_empty(like, "content"));
 }
 
-/* Where the bot may not read the channel, the nonce alone must do. */
+/*
+ * Looks for the message among recent ones. If the bot may not read the channel, only the nonce prevents a second
+ * message.
+ */
 static void
 on_recent(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at the guild's channels and roles when the bot begins, before a user misses what should be there. */
+/* Checks the guild's channels and roles when the bot starts, before a user misses one. */
 #include <config.h>
 
 #include "discord/interaction/places.h"
@@ -22,7 +22,7 @@ find_channel(const json_t *channels, const char *id)
 	return NULL;
 }
 
-/* id: "" where the option is not given; type: what it must be; a text channel serves as one for announcements. */
+/* id: "" if the option is not set; type: the expected one; announcements may also be in a text channel. */
 static void
 check_channel(const struct bot *bot, const json_t *channels, const char *option, const char *id, int type)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an earlier process left in the plugin's state. */
+/* Reads what an earlier process left in the plugin's state. */
 #include <config.h>
 
 #include "discord/interaction/stored.h"

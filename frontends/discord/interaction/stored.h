@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an earlier process left in the plugin's state. Loop thread. */
+/* Reads what an earlier process left in the plugin's state. Loop thread. */
 #ifndef KETTLE_DISCORD_STORED_H
 #define KETTLE_DISCORD_STORED_H
 
@@ -10,8 +10,8 @@
 typedef void (*stored_fn)(void *arg, const char *key, json_t *value);
 
 /*
- * Reads all keys that begin with prefix, which must last, page by page: each(arg) for every one, borrowed, then done(arg), also
- * where they cannot be read (logged) or the bot stops. done may be NULL; it may be called at once.
+ * Reads all keys that begin with prefix, which must stay valid, page by page: calls each(arg) for every one, borrowed,
+ * then done(arg), even if they cannot be read (logged) or the bot stops. done may be NULL, and may be called at once.
  */
 void stored_each(struct bot *bot, const char *prefix, stored_fn each, kettle_fn done, void *arg);
 

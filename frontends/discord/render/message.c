@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages as Discord takes them. */
+/* Messages in Discord's form. */
 #include <config.h>
 
 #include "discord/render/message.h"
@@ -30,7 +30,7 @@ message_new(const char *content)
 	AUTO_JSON json_t *parts = split_messages(content, 1, &rest);
 	const char *first = json_string_value(json_array_get(parts, 0));
 	size_t len = first ? strlen(first) : 0;
-	/* As Discord keeps it: a message that is looked for must be the same. */
+	/* Discord strips it too: the outbox looks for a message by its exact content. */
 	while (len > 0 && isspace((unsigned char)first[len - 1]))
 		len--;
 	return json_pack("{s:s%}", "content", first ? first : "", len);
@@ -102,7 +102,7 @@ new_row(json_t *message)
 	return json_object_get(row, "components");
 }
 
-/* The last row, where it has room for a further button. */
+/* Returns the last row if it has room for another button. */
 static json_t *
 button_row(json_t *message)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Messages as Discord takes them, made piece by piece. A message is an object with Discord's own members and, beside them,
+ * Messages in Discord's form, made piece by piece. A message is an object with Discord's own members and, beside them,
  * "files": [{"name", "text" or "base64"}], which become uploads when it is sent (interaction/send.h). Custom ids are
  * "verb" or "verb:arguments"; commands/dispatch.c knows the verbs.
  */
@@ -17,10 +17,10 @@
 
 enum message_style { MESSAGE_PRIMARY = 1, MESSAGE_SECONDARY, MESSAGE_SUCCESS, MESSAGE_DANGER };
 
-/* A message with this content, which is Markdown: what users wrote in it is escaped (text/escape.h). New reference. */
+/* A message with this content in Markdown, in which text from users must be escaped (text/escape.h). New reference. */
 json_t *message_new(const char *content);
 json_t *message_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* A message of several lines of plain text, as a block of code where it fits, else as a file of this name. New reference. */
+/* A message with lines of plain text: as a block of code if they fit, else as a file of this name. New reference. */
 json_t *message_block(const char *before, const char *text, const char *file_name);
 
 /* Attaches text as a file. At most ten; further ones are left out. */
@@ -31,15 +31,15 @@ void message_file_base64(json_t *message, const char *name, const char *base64);
 void message_button(json_t *message, enum message_style style, const char *label, const char *custom_id);
 /*
  * Adds a row with a menu. choices_take: [{"label", "value", "description"?}], at most MESSAGE_CHOICES_MAX; labels and
- * descriptions are cut to what Discord takes. min and max: how many may be chosen.
+ * descriptions are cut to Discord's limits. min and max: how many can be chosen.
  */
 void message_menu(
 	json_t *message, const char *custom_id, const char *placeholder, unsigned min, unsigned max, json_t *choices_take);
 /* Choices of a menu whose labels and values are these names, at most MESSAGE_CHOICES_MAX from offset on. New reference. */
 json_t *message_names(const json_t *names, size_t offset);
-/* Buttons for the page before and the one after, "VERB:OFFSET:WHAT"; none where there is only one page. */
+/* Adds buttons for the previous and the next page, "VERB:OFFSET:WHAT"; none if there is only one page. */
 void message_pages(json_t *message, const char *verb, const char *what, size_t offset, size_t limit, size_t count);
-/* Nothing can be pressed any more: what an edit needs to remove the rows that a message had. */
+/* Adds the member with which an edit removes all rows of a message. */
 void message_no_rows(json_t *message);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the bot tells by itself, as Markdown. */
+/* The bot's announcements as Markdown. */
 #include <config.h>
 
 #include "discord/render/news.h"
@@ -16,7 +16,7 @@
 #include "discord/text/escape.h"
 #include "discord/text/timestamp.h"
 
-/* UTF-16 units, unless they are characters: together they fit into a message. */
+/* UTF-16 units or, if the name says so, characters; together they fit into a message. */
 #define NAME_MAX_UNITS 130
 #define REASON_MAX_UNITS 1000
 #define DEVICES_MAX_UNITS 300
@@ -78,7 +78,7 @@ add_row(struct buf *out, const char *before, const json_t *row)
 	buf_printf(out, " %s", score);
 }
 
-/* What has become of a row: new on the podium, from another place, with another score. */
+/* Describes the change of a row: new on the podium, from another place, with another score. */
 static void
 add_change(struct buf *out, const json_t *row, const json_t *was)
 {
@@ -142,7 +142,7 @@ news_ended(const json_t *event)
 
 /* ---- leaderboards ---- */
 
-/* Lines stay lines; each is escaped by itself, since markup begins at the beginning of a line, too. */
+/* Keeps the lines and escapes each by itself, since markup can begin at the beginning of a line. */
 static void
 add_description(struct buf *out, const char *text)
 {
@@ -247,7 +247,7 @@ add_storage(struct buf *out, const json_t *data, const char *what, const char *t
 	}
 }
 
-/* The time of the event makes each message one of its own, so that it is recognised after a crash. */
+/* The event's time makes each message unique, so that it can be found after a crash. */
 char *
 news_operators(const json_t *event)
 {

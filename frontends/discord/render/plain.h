@@ -11,13 +11,13 @@
 
 /* A table of rows (common/table.h). New string. */
 char *plain_table(const struct view_column *columns, size_t count, const json_t *rows);
-/* What the command table's view makes of an answer; args: of the call. New string, without a newline at its end. */
+/* An answer by the command table's view; args: the call's. New string, without a newline at its end. */
 char *plain_view(const json_t *view, const json_t *answer, const json_t *args);
-/* The whole report of a submission, as submission.show answers it. New string. */
+/* The whole report of a submission, from an answer of submission.show. New string. */
 char *plain_report(const json_t *submission);
-/* Its jobs, with places in the code under the name of its file. New reference. */
+/* The submission's jobs, with the name of its file in places in the code. New reference. */
 json_t *plain_jobs(const json_t *submission);
-/* Its verdict on each device, in a line. New string. */
+/* The submission's verdict on each device, in a line. New string. */
 char *plain_verdict(const json_t *submission);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an answer means for its request: the end of it, or another try. */
+/* Decides by an answer whether its request ends or is tried again. */
 #include <config.h>
 
 #include "discord/rest/answer.h"
@@ -17,13 +17,13 @@
 #define LIMITED_MAX 20 /* tries that end with a 429 */
 #define BACKOFF_MAX_MS 30000
 #define CALLBACK_LIFE_MS 3000  /* of an interaction without its first answer */
-#define LIMITED_DEFAULT_S 1    /* where a 429 names no time */
+#define LIMITED_DEFAULT_S 1    /* if a 429 names no time */
 #define ALREADY_ANSWERED 40060 /* Discord: the interaction has been acknowledged */
-#define MISSING_ACCESS 50001   /* Discord: the bot does not see it, or is no member of the server */
+#define MISSING_ACCESS 50001   /* Discord: the bot cannot see it, or is no member of the server */
 #define MISSING_PERMISSIONS 50013
-#define DETAILS_MAX 300 /* bytes of what Discord says about wrong members */
+#define DETAILS_MAX 300 /* bytes of Discord's text about invalid members */
 
-/* The code of a status that is no success. An interaction's own token is over where Discord does not know it any more. */
+/* Returns the error code for a status. If Discord does not know an interaction's own token, that has expired. */
 static int
 code_of(const struct call *call, int status)
 {
@@ -61,7 +61,7 @@ answer_error(struct call *call, const struct kettle_error *err)
 		got(arg, err, NULL, 0);
 }
 
-/* What an operator can do about a refusal. */
+/* Returns the operator's remedy for a refusal. */
 static const char *
 advice_of(json_int_t code)
 {
@@ -72,7 +72,7 @@ advice_of(json_int_t code)
 			   : "";
 }
 
-/* The end of a request that Discord answered. */
+/* Ends a request that Discord answered. */
 static void
 finish(struct call *call, int status, const json_t *body)
 {
@@ -96,8 +96,8 @@ finish(struct call *call, int status, const json_t *body)
 }
 
 /*
- * Leaves a request at the head of its lane for another try. false: it has had all of them. A callback that comes later than
- * Discord waits for it would only be an invalid request.
+ * Leaves a request at the head of its lane for another try. false: it has had all tries, or it is a callback for which
+ * Discord would no longer wait, and would only be an invalid request.
  */
 static bool
 try_after(struct call *call, uint64_t wait)
@@ -109,7 +109,7 @@ try_after(struct call *call, uint64_t wait)
 	return true;
 }
 
-/* Chance keeps many that failed together from coming back together. */
+/* Random: requests that failed together should not come back together. */
 uint64_t
 rest_backoff(unsigned tries)
 {
@@ -120,7 +120,7 @@ rest_backoff(unsigned tries)
 	return wait / 2 + random % (wait / 2 + 1);
 }
 
-/* Another try after a fault. */
+/* Has a request tried again after a fault. */
 static bool
 try_again(struct call *call)
 {
@@ -128,7 +128,7 @@ try_again(struct call *call)
 		   try_after(call, rest_backoff(call->faults));
 }
 
-/* A fault of the server or of the way to it. */
+/* Handles a fault of the server or the network. */
 static void
 take_fault(struct call *call, const struct kettle_error *err, int status)
 {
@@ -151,13 +151,13 @@ take_fault(struct call *call, const struct kettle_error *err, int status)
 	answer_error(call, &failed);
 }
 
-/* How long a 429 asks for, in ms. */
+/* Returns the wait that a 429 demands, in ms. */
 static double
 wait_of(const struct kettle_http_answer *answer, const json_t *body)
 {
 	double header = NAN, said = member_number(body, "retry_after");
 	(void)number_parse(kettle_http_header(answer, "retry-after"), &header);
-	double seconds = fmax(said, header); /* the one that is no NAN */
+	double seconds = fmax(said, header); /* fmax ignores a NAN */
 	return isnan(seconds) || seconds < 0 ? LIMITED_DEFAULT_S * 1000.0 : ceil(seconds * 1000);
 }
 
@@ -167,7 +167,7 @@ take_limited(struct call *call, const struct kettle_http_answer *answer, const j
 	struct rest *rest = call->rest;
 	double wait = wait_of(answer, body), most = rest->rules.wait_max_ms;
 	const char *all = kettle_http_header(answer, "x-ratelimit-global");
-	/* A 429 without JSON does not come from the API but from what is in front of it: it means the address. */
+	/* A 429 without JSON comes from a proxy of the API, not from the API: it is about the address. */
 	bool global = member_true(body, "global") || (all && strcmp(all, "true") == 0) || !json_is_object(body);
 	uint64_t now = call_now(rest), wait_ms = wait < most ? (uint64_t)wait : (uint64_t)most;
 	limits_block(rest->limits, &call->route, global, wait_ms, now);
@@ -203,7 +203,7 @@ answer_all(struct rest *rest, const struct kettle_error *err)
 		}
 }
 
-/* Discord does not know the token. */
+/* Handles that Discord does not know the token. */
 static void
 refuse(struct rest *rest)
 {
@@ -217,7 +217,7 @@ refuse(struct rest *rest)
 	answer_all(rest, &err);
 }
 
-/* Counts answers for which Discord bans addresses in the end. */
+/* Counts answers that can make Discord ban the address. */
 static void
 count_invalid(struct rest *rest, const struct kettle_http_answer *answer)
 {
@@ -232,7 +232,7 @@ count_invalid(struct rest *rest, const struct kettle_http_answer *answer)
 			rest->rules.invalid_max);
 }
 
-/* The end of a download; the sentences are for the one who attached the file. */
+/* Ends a download; the sentences are for the user who attached the file. */
 static void
 take_download(struct call *call, const struct kettle_error *err, const struct kettle_http_answer *answer)
 {

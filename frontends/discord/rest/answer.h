@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What an answer means for its request: the end of it, or another try. */
+/* Decides by an answer whether its request ends or is tried again. */
 #ifndef KETTLE_DISCORD_REST_ANSWER_H
 #define KETTLE_DISCORD_REST_ANSWER_H
 
 #include "discord/rest/call.h"
 
-/* The end of a try. Answers the request and frees it, or leaves it in its lane for another try. It is not under way. */
+/*
+ * Takes the end of a try: answers the request and frees it, or leaves it in its lane for another try. The call is not
+ * under way any more.
+ */
 void answer_take(struct call *call, const struct kettle_error *err, const struct kettle_http_answer *answer);
 /* Ends a request with an error, and frees it. */
 void answer_error(struct call *call, const struct kettle_error *err);
-/* Ends all requests with an error, also those under way. None may be added by the callbacks. */
+/* Ends all requests with an error, even those under way. The callbacks must not add any. */
 void answer_all(struct rest *rest, const struct kettle_error *err);
 
 #endif

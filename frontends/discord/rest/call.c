@@ -12,11 +12,11 @@
 
 #define HEADERS_MAX 4
 #define API_MS 30000
-#define CALLBACK_MS 10000 /* an interaction waits 3 s for its first answer; what came later may still have arrived */
+#define CALLBACK_MS 10000 /* longer than an interaction waits for its first answer (3 s): a late one may have arrived */
 #define DOWNLOAD_MS 60000
 #define DOWNLOAD_RETRIES 2
 
-/* How many are under way at a time. Together they are what host->http sends at once, so none waits there. */
+/* The greatest numbers of requests under way. Their sum is the limit of host->http, so no request waits there. */
 static const unsigned most_under_way[ROUTE_CLASSES] = {
 	[ROUTE_CALLBACK] = 24, [ROUTE_FOLLOW_UP] = 16, [ROUTE_BOT] = 16, [ROUTE_DOWNLOAD] = 8};
 
@@ -168,12 +168,12 @@ send(struct call *call, uint64_t now)
 	}
 	call->under_way = true;
 	rest->under_way[call->route.class]++;
-	/* The others of its class have their turn before this lane's next. */
+	/* Other lanes of the class have their turn before this lane's next request. */
 	TAILQ_REMOVE(&rest->lanes[call->lane->class], call->lane, link);
 	TAILQ_INSERT_TAIL(&rest->lanes[call->lane->class], call->lane, link);
 }
 
-/* Sends what one class may; returns when it may send again. */
+/* Sends the requests of one class that may be sent; returns when it may send again. */
 static uint64_t
 pump_class(struct rest *rest, enum route_class class, uint64_t now)
 {

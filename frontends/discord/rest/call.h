@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The inside of struct rest: requests in their lanes, and when they are sent. */
+/* The internals of struct rest: requests in their lanes, and when they are sent. */
 #ifndef KETTLE_DISCORD_REST_CALL_H
 #define KETTLE_DISCORD_REST_CALL_H
 
@@ -23,11 +23,11 @@ struct call {
 	size_t size;
 	uint64_t max_answer;
 	unsigned faults, limited; /* tries that ended with a fault, with a 429 */
-	bool once;                /* of rest_request */
+	bool once;                /* set by rest_request */
 	bool under_way;
 	uint64_t http;         /* of host->http, while under way */
-	uint64_t added;        /* when it came */
-	uint64_t sent;         /* when */
+	uint64_t added;        /* when it was added */
+	uint64_t sent;         /* when it was sent */
 	struct bucket *bucket; /* while under way */
 	rest_fn done;
 	rest_download_fn got; /* of a download, in place of done */
@@ -59,20 +59,20 @@ struct rest {
 	unsigned under_way[ROUTE_CLASSES];
 	unsigned count;     /* requests */
 	size_t bytes;       /* of their bodies */
-	uint64_t downloads; /* so far; each has a lane of its own */
+	uint64_t downloads; /* downloads until now; each has a lane of its own */
 	struct kettle_timer *timer;
 	uint64_t timer_at;
 	int64_t latency;
 	bool refused, closing;
 };
 
-/* Milliseconds of the clock that all times here are of. */
+/* The time in ms, on the clock of all times here. */
 uint64_t call_now(const struct rest *rest);
-/* Puts a request behind the others of its lane; the next turn of the loop sends it. Takes it. */
+/* Adds a request at the end of its lane; the next turn of the loop sends it. Takes ownership. */
 void call_add(struct rest *rest, struct call *call_take);
-/* Takes a request out of its lane and frees it, after it was answered. It is not under way. */
+/* Removes an answered request from its lane and frees it. It must not be under way. */
 void call_remove(struct call *call);
-/* Sends what may be sent, and sets the timer for the next. */
+/* Sends the requests that may be sent, and sets the timer for the next ones. */
 void call_pump(struct rest *rest);
 void call_free(struct call *call);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where attachments may be fetched from. */
+/* The hosts from which attachments may be fetched. */
 #include <config.h>
 
 #include "discord/rest/download.h"
@@ -37,7 +37,7 @@ download_check(const char *url, const char *const *hosts, bool plain, struct ket
 			valid = false;
 		if (port)
 			*port = '\0';
-		/* A user in front of the host makes it another text, which no host is equal to. */
+		/* A user before the host makes the text differ from every host. */
 		if (valid && is_one_of(host, secure ? hosts : loopback))
 			return 0;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where attachments may be fetched from. */
+/* The hosts from which attachments may be fetched. */
 #ifndef KETTLE_DISCORD_REST_DOWNLOAD_H
 #define KETTLE_DISCORD_REST_DOWNLOAD_H
 
@@ -7,8 +7,8 @@
 #include <stdbool.h>
 
 /*
- * Whether a URL is https, has no user, the usual port and one of the hosts (NULL-terminated). plain: http to this machine
- * is allowed too. EINVAL. [any]
+ * Checks that a URL is https and has no user, the usual port and one of the hosts (NULL-terminated). plain: also
+ * allows http to this machine. EINVAL. [any]
  */
 int download_check(const char *url, const char *const *hosts, bool plain, struct kettle_error *err);
 

@@ -11,11 +11,11 @@
 #include "base/xalloc.h"
 
 #define CHAINS 256
-#define SWEEP_LEAST 512     /* buckets, before those that say nothing any more are looked for */
-#define BUCKET_NAME_MAX 100 /* bytes of a bucket's name, which is Discord's */
+#define SWEEP_LEAST 512     /* buckets, above which expired ones are freed */
+#define BUCKET_NAME_MAX 100 /* bytes of Discord's name for a bucket */
 #define BUCKET_LIMIT_MAX 10000
-#define ROUTES_MAX 1000 /* routes of which the bucket's name is kept */
-#define SECOND_MS 1050  /* requests that leave within a second may arrive a little closer together */
+#define ROUTES_MAX 1000 /* routes whose bucket name is kept */
+#define SECOND_MS 1050  /* requests sent within a second may arrive a little closer together */
 #define INVALID_MS 600000
 
 /* Events of the last span_ms, at most `most` of them. */
@@ -28,9 +28,9 @@ struct window {
 struct bucket {
 	struct bucket *chain;
 	char *key;
-	bool known; /* Discord said what it allows */
+	bool known; /* Discord has told its limits */
 	unsigned limit, remaining;
-	uint64_t reset_at; /* when `remaining` is `limit` again; 0: the next answer says */
+	uint64_t reset_at; /* time at which `remaining` becomes `limit`; 0: the next answer tells */
 	unsigned under_way;
 };
 
@@ -52,7 +52,7 @@ window_new(unsigned most, uint64_t span_ms)
 	return window;
 }
 
-/* How long until the window has room. */
+/* Returns the time until the window has room. */
 static uint64_t
 window_wait(const struct window *window, uint64_t now)
 {
@@ -86,7 +86,7 @@ bucket_free(struct bucket *bucket)
 	free(bucket);
 }
 
-/* Frees the buckets for which the function says so: with `all` all of them, else those that have nothing to say. */
+/* Frees all buckets, or (all false) those that have expired with no request under way. */
 static void
 sweep(struct limits *limits, bool all, uint64_t now)
 {
@@ -120,7 +120,7 @@ has_bucket(const struct route *route)
 	return route->class == ROUTE_BOT || route->class == ROUTE_FOLLOW_UP;
 }
 
-/* The bucket of a route, under the name that Discord gave it; NULL: it is not there. */
+/* Finds the bucket of a route, by Discord's name if it is known. create: makes it if there is none; else NULL. */
 static struct bucket *
 find(struct limits *limits, const struct route *route, bool create, uint64_t now)
 {
@@ -162,7 +162,7 @@ limits_wait(struct limits *limits, const struct route *route, uint64_t now)
 	if (!bucket->known)
 		return bucket->under_way > 0 ? LIMITS_ANSWER : 0;
 	bool over = bucket->reset_at > 0 && now >= bucket->reset_at;
-	/* Without answers for those that were sent nothing is known but that a single one may be tried. */
+	/* No answer has come for the requests sent, so a single request may try. */
 	bool lost = bucket->reset_at == 0 && bucket->under_way == 0 && bucket->remaining == 0;
 	if (over || lost) {
 		bucket->remaining = lost ? 1 : bucket->limit > bucket->under_way ? bucket->limit - bucket->under_way : 0;
@@ -187,7 +187,7 @@ limits_sent(struct limits *limits, const struct route *route, uint64_t now)
 	return bucket;
 }
 
-/* A number of a header from 0 to max; false: it is not there, or is none. */
+/* Reads a number from 0 to max in a header; false: there is none. */
 static bool
 header_number(const struct kettle_http_answer *answer, const char *name, double max, double *ret_number)
 {
@@ -214,7 +214,7 @@ limits_answered(struct limits *limits, struct bucket *sent, const struct route *
 		return;
 	if (json_object_size(limits->names) >= ROUTES_MAX)
 		json_object_clear(limits->names);
-	/* What is no UTF-8 is refused, and the bucket keeps the name of the route. */
+	/* A name that is not UTF-8 is refused, and the bucket keeps the route's name. */
 	(void)json_object_set_new(limits->names, route->name, json_string(name));
 	struct bucket *bucket = find(limits, route, true, now);
 	bucket->known = true;

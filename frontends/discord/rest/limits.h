@@ -12,25 +12,28 @@
 #include <stdint.h>
 
 struct limits;
-struct bucket; /* valid while a request that it counts is under way */
+struct bucket; /* valid while a request counted in it is under way */
 
-#define LIMITS_ANSWER UINT64_MAX /* the next answer decides, not the time */
+#define LIMITS_ANSWER UINT64_MAX /* wait for the next answer, not for a time */
 
-/* per_second, invalid_max: see rest_rules. wait_max_ms: the longest wait that is believed. */
+/* per_second, invalid_max: see rest_rules. wait_max_ms: the longest wait that is accepted. */
 struct limits *limits_new(unsigned per_second, unsigned invalid_max, unsigned wait_max_ms);
 void limits_free(struct limits *limits);
-/* How long all requests with the bot's token wait: for the second, for a pause, for invalid answers to be forgotten. 0: not. */
+/*
+ * How long all requests with the bot's token must wait: for the second, for a pause, or until invalid answers are
+ * forgotten. 0: no wait.
+ */
 uint64_t limits_overall(struct limits *limits, uint64_t now);
-/* How long a request of this route waits for its bucket. 0: not; LIMITS_ANSWER. */
+/* How long a request of this route must wait for its bucket. 0: no wait; LIMITS_ANSWER. */
 uint64_t limits_wait(struct limits *limits, const struct route *route, uint64_t now);
-/* Counts a request that is sent now. The bucket goes to limits_answered, once; NULL: it has none. */
+/* Counts a request that is sent now. Pass the bucket to limits_answered, once; NULL: the route has none. */
 struct bucket *limits_sent(struct limits *limits, const struct route *route, uint64_t now);
 /* Learns from an answer; NULL: there was none. */
 void limits_answered(struct limits *limits, struct bucket *sent, const struct route *route,
 	const struct kettle_http_answer *answer, uint64_t now);
-/* A 429: nothing of this route, or nothing with the bot's token, for wait_ms. */
+/* Handles a 429: blocks this route, or (global) all requests with the bot's token, for wait_ms. */
 void limits_block(struct limits *limits, const struct route *route, bool global, uint64_t wait_ms, uint64_t now);
-/* Counts an answer that Discord calls invalid. true: it is the one that begins a pause. */
+/* Counts an answer that Discord calls invalid. true: it begins a pause. */
 bool limits_invalid(struct limits *limits, uint64_t now);
 
 #endif

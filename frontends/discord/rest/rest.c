@@ -14,9 +14,9 @@
 #include "discord/rest/download.h"
 #include "discord/rest/multipart.h"
 
-#define BODY_MAX (8u << 20) /* of host->http */
+#define BODY_MAX (8u << 20) /* limit of host->http */
 #define ANSWER_MAX (8u << 20)
-#define BYTES_MAX (128u << 20) /* of the bodies of all requests that wait or are under way */
+#define BYTES_MAX (128u << 20) /* of all requests that wait or are under way */
 
 /* Whether a text can be in a header: printable ASCII. */
 static bool
@@ -112,7 +112,7 @@ rest_latency(const struct rest *rest)
 	return rest->latency;
 }
 
-/* Whether a request of so many bytes may be added. */
+/* Checks that a request of so many bytes may be added. */
 static int
 check_room(const struct rest *rest, size_t size, struct kettle_error *err)
 {
@@ -127,7 +127,7 @@ check_room(const struct rest *rest, size_t size, struct kettle_error *err)
 	return 0;
 }
 
-/* What every message gets: it pings no user, and the files have names. */
+/* Completes a message: it pings no user, and its files have names. */
 static void
 complete_message(json_t *message, const struct rest_request *request)
 {
@@ -143,7 +143,7 @@ complete_message(json_t *message, const struct rest_request *request)
 	json_object_set_new(message, "attachments", attachments);
 }
 
-/* The body's bytes and their type, into the call. */
+/* Makes the body's bytes and their type, in the call. */
 static int
 make_body(struct call *call, const struct rest_request *request, struct kettle_error *err)
 {

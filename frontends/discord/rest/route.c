@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the path of a request says about it: its order, its limits, the message in it. */
+/* Reads the path of a request: its order, its limits, the message in it. */
 #include <config.h>
 
 #include "discord/rest/route.h"

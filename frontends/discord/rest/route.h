@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the path of a request says about it: its order, its limits, the message in it. */
+/* Reads the path of a request: its order, its limits, the message in it. */
 #ifndef KETTLE_DISCORD_REST_ROUTE_H
 #define KETTLE_DISCORD_REST_ROUTE_H
 
@@ -7,7 +7,7 @@
 #include <kettle/error.h>
 #include <stdbool.h>
 
-/* In the order in which they are sent. */
+/* Classes in the order in which they are sent. */
 enum route_class { ROUTE_CALLBACK, ROUTE_FOLLOW_UP, ROUTE_BOT, ROUTE_DOWNLOAD };
 #define ROUTE_CLASSES 4
 
@@ -18,14 +18,14 @@ struct route {
 	enum route_body body;
 	bool idempotent; /* it may be sent twice */
 	char *name;      /* "PATCH /channels/:id/messages/:id": for limits and messages, without ids and tokens */
-	char *major;     /* what Discord's limits count by besides: "channels/1", "guilds/1", "webhooks/1/TOKEN" or "" */
-	char *lane;      /* requests with the same one are sent in order */
+	char *major; /* the other part of the key of Discord's limits: "channels/1", "guilds/1", "webhooks/1/TOKEN" or "" */
+	char *lane;  /* requests with the same lane are sent in order */
 };
 
-/* EINVAL: an unknown method, a path that does not begin with a slash, is over 2,000 bytes, or has a blank. */
+/* EINVAL: an unknown method; a path that does not begin with a slash, is over 2,000 bytes, or has a blank. */
 int route_parse(const char *method, const char *path, struct route *ret_route, struct kettle_error *err);
 void route_free(struct route *route);
-/* The message in a request's body, borrowed; NULL: there is none. */
+/* The message in a request's body, borrowed; NULL: none. */
 json_t *route_message(const struct route *route, json_t *body);
 
 #endif

@@ -15,14 +15,14 @@
 #include "base/xalloc.h"
 #include "discord/text/split.h"
 
-#define MARKS_MAX 2 /* combining marks on one character; a name of several scripts needs no more */
-#define FENCE_MAX 2 /* backticks in a row that end no code block */
+#define MARKS_MAX 2 /* combining marks on one character; names in all scripts need no more */
+#define FENCE_MAX 2 /* backticks in a row that do not end a code block */
 #define LANGUAGE_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789+-#"
 #define LANGUAGE_MAX 20
 
 /*
- * A backslash takes the meaning from any ASCII punctuation. Dots and slashes too: Discord looks for invitations, such as
- * discord.gg/x, and links in the text as it was sent, whatever it shows.
+ * Whether to put a backslash before this character, which takes the meaning from any ASCII punctuation. Dots and
+ * slashes need one too: Discord looks for links and invitations, such as discord.gg/x, in the text as it was sent.
  */
 static bool
 has_meaning(char c)
@@ -30,7 +30,10 @@ has_meaning(char c)
 	return c != '\0' && strchr("\\`*_~|<>#@:[]()+-./", c) != NULL;
 }
 
-/* The text at `at` if it is shown: its bytes, else 0. marks: combining marks so far on the character before. */
+/*
+ * Returns the bytes of the character at `at` if it is shown, else 0. marks: combining marks until now on the character
+ * before.
+ */
 static size_t
 shown(const char *at, size_t size, bool first, unsigned *marks)
 {
@@ -42,7 +45,7 @@ shown(const char *at, size_t size, bool first, unsigned *marks)
 
 enum kind { PLAIN, MARKDOWN, SENTENCE };
 
-/* The end of what single backticks at `at` enclose; NULL: they do not. */
+/* Returns the end of a text in single backticks at `at`; NULL: there is none. */
 static char *
 enclosed_end(const char *line, char *at)
 {
@@ -51,7 +54,10 @@ enclosed_end(const char *line, char *at)
 	return alone ? at + 1 + len : NULL;
 }
 
-/* In code, characters keep their form, so a link or an invitation would work: what may be one gets quotation marks. */
+/*
+ * Replaces backticks around a text that may be a link or an invitation by quotation marks, since these would work in
+ * code.
+ */
 static void
 quote_links(char *line)
 {
@@ -68,14 +74,17 @@ static char *
 clean(const char *text, size_t max, enum kind kind)
 {
 	AUTO_BUF struct buf out = {0};
-	/* Every character that is shown has one unit at least, so no more of them than max + 1 can be needed, but marks can. */
+	/*
+	 * Each shown character has at least one unit, so max + 1 characters are enough; combining marks are not limited by
+	 * that.
+	 */
 	AUTO_FREE char *line = sanitize_line(text, SIZE_MAX);
 	if (kind == SENTENCE)
 		quote_links(line);
 	size_t size = strlen(line), units = 0, fits = 0; /* fits: bytes of out that leave a unit for the "…" */
 	unsigned marks = 0;
-	const char *code = NULL; /* where the code that has begun ends */
-	bool open = false;       /* whether it has at `fits` */
+	const char *code = NULL; /* the end of the code that has begun */
+	bool open = false;       /* whether code is open at `fits` */
 	for (size_t at = 0; at < size;) {
 		size_t len = shown(line + at, size - at, out.len == 0, &marks);
 		if (len == 0) {
@@ -137,7 +146,7 @@ escape_quotes(const char *text)
 void
 escape_code_block(struct buf *out, const char *language, const char *text)
 {
-	/* What is invisible goes first: without it, backticks may be neighbours. */
+	/* Removes invisible characters first: without them, backticks may be neighbours. */
 	AUTO_FREE char *lines = sanitize_text(text, SIZE_MAX);
 	bool tag = language && strlen(language) <= LANGUAGE_MAX && language[strspn(language, LANGUAGE_CHARACTERS)] == '\0';
 	unsigned row = 0;

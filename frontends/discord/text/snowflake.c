@@ -59,7 +59,7 @@ void
 snowflake_nonce(const char *event, const char *channel, char ret_nonce[NONCE_SIZE])
 {
 	char hex[65];
-	/* The length keeps ("a", "bc") and ("ab", "c") apart. */
+	/* The length distinguishes ("a", "bc") from ("ab", "c"). */
 	AUTO_FREE char *text = xasprintf("%zu %s %s", strlen(event), event, channel);
 	sha256_hex(text, strlen(text), hex);
 	(void)snprintf(ret_nonce, NONCE_SIZE, "%.*s", NONCE_SIZE - 1, hex);

@@ -6,18 +6,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define SNOWFLAKE_SIZE 21 /* of one as text */
+#define SNOWFLAKE_SIZE 21 /* of an identifier as text */
 #define NONCE_SIZE 26
 
-/* An identifier: 1 to 20 digits, more than 0, less than 2^64. false for anything else and for NULL; untouched then. */
+/*
+ * Parses an identifier: 1 to 20 digits, more than 0, less than 2^64. false for anything else and for NULL; *ret_id is
+ * then unchanged.
+ */
 bool snowflake_parse(const char *text, uint64_t *ret_id);
-/* Copies an identifier; false for what is none, and it is then empty. */
+/* Copies an identifier; false if it is not one, and ret_text is then empty. */
 bool snowflake_copy(char ret_text[SNOWFLAKE_SIZE], const char *text);
-/* When it was made, in ms since 1970. */
+/* When the identifier was made, in ms since 1970. */
 int64_t snowflake_time(uint64_t id);
-/* The least identifier of that time, for "after" and "before" of a list; 0 before 2015, when the first was made. */
+/* The least identifier of that time, for "after" and "before" of a list; 0 before 2015, the year of the first. */
 uint64_t snowflake_at(int64_t ms);
-/* The nonce of a message: the same for the same event (or what else it is about) in the same channel. */
+/* The nonce of a message: the same for the same event (or other subject) in the same channel. */
 void snowflake_nonce(const char *event, const char *channel, char ret_nonce[NONCE_SIZE]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A long text as messages. */
+/* Splits a long text into messages. */
 #include <config.h>
 
 #include "discord/text/split.h"
@@ -13,19 +13,19 @@
 #include "base/xalloc.h"
 
 #define FENCE_SIZE 3
-#define OPENING_MAX 30                 /* bytes of a line that opens a block, with its newline; a longer one is text */
+#define OPENING_MAX 30                 /* bytes of a line that opens a block, with its newline; a longer line is text */
 #define CLOSING (FENCE_SIZE + 1)       /* units of a newline and the fence */
-#define ENOUGH (4 * (SPLIT_UNITS + 2)) /* bytes that have more units than a message, whatever they are */
-#define BLANK " \n" /* what an empty block gets: Discord shows it as a block only if there is something in it */
+#define ENOUGH (4 * (SPLIT_UNITS + 2)) /* bytes that always have more units than a message */
+#define BLANK " \n"                    /* contents of an empty block: Discord shows a block only with contents */
 
 struct split {
 	json_t *messages; /* borrowed */
 	size_t max;
 	struct buf message;
 	size_t units;              /* of message */
-	char opening[OPENING_MAX]; /* the line, with its newline, that opened the block; "": outside of one */
-	size_t opened;             /* bytes of message in front of it */
-	bool empty;                /* nothing is in the block yet */
+	char opening[OPENING_MAX]; /* the line, with its newline, that opened the block; "": not in a block */
+	size_t opened;             /* bytes of message before it */
+	bool empty;                /* the block has no contents yet */
 };
 
 static size_t
@@ -52,7 +52,7 @@ add(struct split *split, const char *text, size_t size)
 	split->units += units_of(text, size);
 }
 
-/* Begins the next message, inside of the block that is open. */
+/* Begins the next message, inside the open block. */
 static void
 begin(struct split *split)
 {
@@ -61,7 +61,7 @@ begin(struct split *split)
 	split->empty = true;
 }
 
-/* Ends a message. A block in it that would be empty is taken out of it. */
+/* Ends a message. Removes a block that would be empty at its end. */
 static void
 flush(struct split *split)
 {
@@ -78,7 +78,9 @@ flush(struct split *split)
 	begin(split);
 }
 
-/* The bytes of a line's beginning that `room` units hold, at a good place to cut. 1 character at least. */
+/*
+ * Returns the bytes of a line's beginning that fit into `room` units, up to a good place to cut. At least 1 character.
+ */
 static size_t
 cut(const struct split *split, const char *line, size_t size, size_t room)
 {
@@ -96,12 +98,12 @@ cut(const struct split *split, const char *line, size_t size, size_t room)
 		if (line[at - 1] == ' ' && !inside)
 			space = at;
 	}
-	/* A word that is most of a message is cut itself. */
+	/* A word that takes up most of a message is cut itself. */
 	good = space > good / 2 ? space : good;
 	return good > 0 ? good : utf8_length(line, size);
 }
 
-/* Whether a line opens a block, or closes the one that is open. */
+/* Whether a line opens a block, or closes the open one. */
 static bool
 is_fence(const struct split *split, const char *line, size_t size)
 {
@@ -112,7 +114,7 @@ is_fence(const struct split *split, const char *line, size_t size)
 	return size + 1 < OPENING_MAX && !memchr(line + FENCE_SIZE, '`', size - FENCE_SIZE);
 }
 
-/* A line that opens or closes a block. */
+/* Adds a line that opens or closes a block. */
 static void
 turn(struct split *split, const char *line, size_t size)
 {
@@ -127,7 +129,7 @@ turn(struct split *split, const char *line, size_t size)
 	add(split, line, size);
 }
 
-/* Adds a line of text with its newline. The bytes that were taken: all, or as many as the messages have room for. */
+/* Adds a line of text with its newline. Returns the bytes taken: all, or as many as fit into the messages. */
 static size_t
 add_line(struct split *split, const char *line, size_t size)
 {
@@ -135,12 +137,15 @@ add_line(struct split *split, const char *line, size_t size)
 	while (taken < size && json_array_size(split->messages) < split->max) {
 		bool inside = split->opening[0] != '\0';
 		size_t room = SPLIT_UNITS - (inside ? CLOSING : 0), left = split->units < room ? room - split->units : 0;
-		/* Its newline needs no room: it is taken off, or the fence that closes comes behind it. */
+		/* Its newline needs no room: it is removed, or the closing fence follows it. */
 		size_t part = size - taken, seen = part < ENOUGH ? part : ENOUGH;
 		size_t units = units_of(line + taken, seen) - (line[size - 1] == '\n');
 		if (split->units + units > room) {
 			bool own = inside ? !split->empty || split->opened > 0 : split->message.len > 0;
-			/* A line that a message of its own holds goes there; one that needs several begins where there is room. */
+			/*
+			 * A line that fits into a message of its own goes there; one that needs several begins in the present
+			 * message if that has room.
+			 */
 			if (own && (units + strlen(split->opening) <= room || left < room / 4)) {
 				flush(split);
 				continue;
@@ -156,7 +161,7 @@ add_line(struct split *split, const char *line, size_t size)
 	return taken;
 }
 
-/* What is left, with the block that is open. */
+/* Returns the rest, within the open block. */
 static char *
 rest_of(const struct split *split, const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A long text as messages. All [any]. */
+/* Splits a long text into messages. All [any]. */
 #ifndef KETTLE_DISCORD_TEXT_SPLIT_H
 #define KETTLE_DISCORD_TEXT_SPLIT_H
 
@@ -7,18 +7,18 @@
 #include <stddef.h>
 
 #define SPLIT_FENCE "```"
-#define SPLIT_UNITS 2000 /* of a message, in UTF-16 units, as Discord counts */
+#define SPLIT_UNITS 2000 /* of a message, in UTF-16 units, Discord's measure */
 
 /* The UTF-16 units of a text; an invalid byte counts as one. */
 size_t split_units(const char *text);
 /*
- * Splits markdown into messages of at most SPLIT_UNITS: at ends of lines where possible; a longer line at a space, or
- * else anywhere but inside of a character or behind a backslash. A code block that goes over the end of a message is
- * closed there and opened again in the next one, with its language. Blocks begin and end with ``` at the beginning of a
- * line, as escape_code_block writes them. No message is blank.
+ * Splits markdown into messages of at most SPLIT_UNITS: at ends of lines if possible; a longer line at a space, else
+ * anywhere but inside a character or after a backslash. A code block that continues in the next message is closed and
+ * opened again there, with its language. Blocks begin and end with ``` at the beginning of a line, as
+ * escape_code_block writes them. No message is blank.
  *
- * Returns an array of at most max_messages strings, a new reference. *ret_rest: what did not fit into them, to be attached
- * as a file, a new string; NULL: nothing.
+ * Returns an array of at most max_messages strings, a new reference. *ret_rest: the text that did not fit, to be
+ * attached as a file, a new string; NULL: none.
  */
 json_t *split_messages(const char *markdown, size_t max_messages, char **ret_rest);
 

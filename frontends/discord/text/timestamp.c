@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times as each reader's Discord shows them, in the language and zone of that reader. */
+/* Times that Discord shows each reader in the reader's language and zone. */
 #include <config.h>
 
 #include "discord/text/timestamp.h"

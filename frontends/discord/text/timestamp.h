@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times as each reader's Discord shows them, in the language and zone of that reader. All [any]. */
+/* Times that Discord shows each reader in the reader's language and zone. All [any]. */
 #ifndef KETTLE_DISCORD_TEXT_TIMESTAMP_H
 #define KETTLE_DISCORD_TEXT_TIMESTAMP_H
 
@@ -12,7 +12,7 @@
 
 /* The markup "<t:SECONDS:STYLE>" of a time in ms since 1970. */
 void timestamp_text(int64_t ms, char style, char ret_text[TIMESTAMP_SIZE]);
-/* The same of a time of the core's answers; "–" for a text that is no time. */
+/* The markup of a time in the core's answers; "–" for a text that is no time. */
 void timestamp_of(const char *iso, char style, char ret_text[TIMESTAMP_SIZE]);
 
 #endif
