@@ -53,12 +53,6 @@ core_free(struct core *core)
 
 /* ---- the end ---- */
 
-static void
-client_closed(void *arg)
-{
-	core_ended(arg);
-}
-
 void
 core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void *arg)
 {
@@ -77,7 +71,7 @@ core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void
 	} else if (!again) {
 		core->closing = true;
 		attach_stop(core, &err);
-		client_close(STEAL(core->client), client_closed, core);
+		client_close(STEAL(core->client), core_ended, core);
 	}
 }
 

@@ -66,8 +66,9 @@ core_work(struct core *core, void (*run)(void *arg), void (*after)(void *arg), v
 }
 
 void
-core_ended(struct core *core)
+core_ended(void *arg)
 {
+	struct core *core = arg;
 	core->ended = core->ending.idle = true;
 	tell_closed(core);
 }

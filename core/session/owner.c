@@ -255,13 +255,6 @@ owner_start(struct core *core, struct kettle_error *err)
 
 /* ---- the end ---- */
 
-/* The caller of core_close may free the core in this call. */
-static void
-maintenance_idle(void *arg)
-{
-	core_ended(arg);
-}
-
 static void
 store_closed(void *arg)
 {
@@ -271,7 +264,7 @@ store_closed(void *arg)
 	board_clock_free(STEAL(core->board_clock));
 	close(STEAL_FD(core->lock_fd));
 	core->ended = true;
-	maintenance_wait(&core->maintenance, maintenance_idle, core);
+	maintenance_wait(&core->maintenance, core_ended, core);
 }
 
 static void
