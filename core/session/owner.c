@@ -55,8 +55,7 @@ timer_fired(void *arg)
 static void
 wait_ms(struct board_clock *clock, int64_t ms)
 {
-	loop_timer_stop(clock->core->setup.io, clock->timer);
-	clock->timer = NULL;
+	loop_timer_stop(clock->core->setup.io, STEAL(clock->timer));
 	(void)loop_timer_start(
 		clock->core->setup.io, (uint64_t)(ms < 1 ? 1 : ms), 0, timer_fired, clock, &clock->timer, NULL);
 }
@@ -132,15 +131,7 @@ board_clock_stop(struct board_clock *clock)
 	if (!clock)
 		return;
 	clock->stopped = true;
-	loop_timer_stop(clock->core->setup.io, clock->timer);
-	clock->timer = NULL;
-}
-
-/* Call it after the store has closed, which ends a write under way. */
-static void
-board_clock_free(struct board_clock *clock)
-{
-	free(clock);
+	loop_timer_stop(clock->core->setup.io, STEAL(clock->timer));
 }
 
 /* ---- events ---- */
@@ -261,7 +252,7 @@ store_closed(void *arg)
 	struct core *core = arg;
 	subscriptions_stop(core);
 	event_feed_free(STEAL(core->feed));
-	board_clock_free(STEAL(core->board_clock));
+	free(STEAL(core->board_clock));
 	close(STEAL_FD(core->lock_fd));
 	core->ended = true;
 	maintenance_wait(&core->maintenance, core_ended, core);
