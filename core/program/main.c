@@ -125,12 +125,6 @@ io_closed(void *arg)
 	plugins_free(STEAL(app->plugins));
 }
 
-static void
-close_signal(uv_handle_t *handle)
-{
-	(void)handle;
-}
-
 /* Plugins that are destroyed later may call the host, which has no HTTP then. */
 static void
 close_io(struct app *app)
@@ -145,7 +139,7 @@ rest_stopped(void *arg)
 {
 	struct app *app = arg;
 	for (size_t i = 0; app->watching && i < ARRAY_SIZE(app->signals); i++)
-		uv_close((uv_handle_t *)&app->signals[i], close_signal);
+		uv_close((uv_handle_t *)&app->signals[i], NULL);
 	close_io(app);
 }
 
