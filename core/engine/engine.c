@@ -158,7 +158,7 @@ on_tick(void *arg)
 		engine_each_job(engine, hand_back, NULL);
 	if (!engine->stop.begun && engine->load.state != LOAD_UNDER_WAY && engine->load.again_at_ms &&
 		now >= engine->load.again_at_ms)
-		engine_start(engine, NULL, NULL);
+		engine_start(engine);
 	engine_schedule(engine);
 	finish_stop(engine);
 }
@@ -187,8 +187,6 @@ struct load {
 	json_t *jobs, *units, *recent, *configured, *used;
 	struct remote_names names;
 	bool first; /* the engine's first load, which also loads the names */
-	store_done done;
-	void *arg;
 };
 
 static int
@@ -285,9 +283,7 @@ on_loaded(void *arg, const struct kettle_error *err)
 	size_t open = json_array_size(load->jobs);
 	if (open > 0 && !engine->stop.begun)
 		log_write(KETTLE_LOG_INFO, "engine", "continuing with %zu open job%s", open, open == 1 ? "" : "s");
-	if (load->done)
-		load->done(load->arg, err);
-	else if (err)
+	if (err)
 		log_write(
 			KETTLE_LOG_ERROR, "engine", "the open jobs could not be loaded and will be retried soon: %s", err->message);
 	engine_schedule(engine);
@@ -300,14 +296,11 @@ on_loaded(void *arg, const struct kettle_error *err)
 }
 
 void
-engine_start(struct engine *engine, store_done done, void *arg)
+engine_start(struct engine *engine)
 {
 	struct load *load = xcalloc(1, sizeof(*load));
-	*load = (struct load){.engine = engine,
-		.configured = engine_units_configured(engine),
-		.first = !engine->names.known,
-		.done = done,
-		.arg = arg};
+	*load =
+		(struct load){.engine = engine, .configured = engine_units_configured(engine), .first = !engine->names.known};
 	assert(engine->load.state != LOAD_UNDER_WAY);
 	engine->load.state = LOAD_UNDER_WAY;
 	engine->load.again_at_ms = 0;
@@ -326,7 +319,7 @@ engine_reload(struct engine *engine, const json_t *devices, struct kettle_error 
 	if (engine->load.state == LOAD_UNDER_WAY)
 		engine->load.again_at_ms = clock_ms(engine->setup.clock);
 	else if (!engine->stop.begun)
-		engine_start(engine, NULL, NULL);
+		engine_start(engine);
 	engine_schedule(engine);
 	return 0;
 }

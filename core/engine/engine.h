@@ -64,10 +64,10 @@ struct engine_setup {
  */
 int engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct kettle_error *err);
 /*
- * Loads the open jobs from the database: queues the queued ones, recovers or restarts the running ones. Calls done
- * once, on the loop; done may be NULL.
+ * Loads the open jobs from the database: queues the queued ones, recovers or restarts the running ones. A load that fails
+ * is logged and tried again.
  */
-void engine_start(struct engine *engine, store_done done, void *arg);
+void engine_start(struct engine *engine);
 /* Whether the load of engine_start, or of the last engine_reload, has brought the jobs and the state of the units. */
 bool engine_loaded(const struct engine *engine);
 /* Takes a stored event (store_events): queues new jobs, stops cancelled and deleted ones. */

@@ -223,7 +223,7 @@ owner_start(struct core *core, struct kettle_error *err)
 		return rc;
 	}
 	core->role = CORE_OWNER;
-	engine_start(core->engine, NULL, NULL);
+	engine_start(core->engine);
 	/* Only this user may read the files of jobs. */
 	if (mkdir(core->spool, 0700) != 0 && errno != EEXIST)
 		log_write(KETTLE_LOG_WARNING, "core", "files of jobs cannot be kept in %s: %s", core->spool, strerror(errno));

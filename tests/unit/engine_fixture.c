@@ -353,19 +353,11 @@ world_engine(json_t *devices_take)
 }
 
 void
-world_loaded(void *arg, const struct kettle_error *err)
-{
-	assert_null(err);
-	*(bool *)arg = true;
-}
-
-void
 world_start(json_t *devices_take)
 {
-	bool done = false;
 	world_engine(devices_take);
-	engine_start(world.engine, world_loaded, &done);
-	until(done);
+	engine_start(world.engine);
+	until(engine_loaded(world.engine));
 }
 
 void

@@ -107,8 +107,7 @@ json_t *world_devices(int units, const char *more);
 void world_engine(json_t *devices_take);
 void world_start(json_t *devices_take);
 void world_stop(uint64_t grace_ms);
-/* For engine_start and engine_stop: sets *arg; sets world.stopped, once. */
-void world_loaded(void *arg, const struct kettle_error *err);
+/* For engine_stop: sets world.stopped, once. */
 void world_stopped_once(void *arg);
 
 /* Submits to the board; the number of the job. Alice tests; held: it is still queued. */

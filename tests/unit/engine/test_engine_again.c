@@ -198,8 +198,7 @@ test_recover_cancelled(void **state)
 	(void)state;
 	int64_t job = orphan(true);
 	world_engine(world_devices(1, NULL));
-	bool done = false;
-	engine_start(world.engine, world_loaded, &done);
+	engine_start(world.engine);
 	while (!engine_job_find(world.engine, job))
 		uv_run(&world.c.f.loop, UV_RUN_ONCE);
 	engine_job_stop(engine_job_find(world.engine, job), STOP_CANCEL);
@@ -252,11 +251,10 @@ test_recover_ended(void **state)
 		"DELETE FROM submissions"};
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
 		int64_t job = orphan(true);
-		bool done = false;
 		world_engine(world_devices(1, NULL));
-		engine_start(world.engine, world_loaded, &done);
+		engine_start(world.engine);
 		store_write(world.c.f.store, end_op, NULL, (void *)ends[i]);
-		until(done);
+		until(engine_loaded(world.engine));
 		until(!engine_job_find(world.engine, job));
 		assert_int_equal(fake.recovers, 1);
 		assert_int_equal(fake.cancels, 1);
