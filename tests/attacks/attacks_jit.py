@@ -175,7 +175,7 @@ def others(folder):
     leaves = run("a", FIRST, owner="user-1")
     with Exec(folder) as x:
         x.outcomes("j", [leaves], files=files)
-        poll(lambda: os.listdir(os.path.join(x.state, "cache")), what="an entry")
+        poll(lambda: os.listdir(os.path.join(x.state, "cache")), "an entry")
         tries = [(run("a", FIRST, owner="user-2"), files), (run("a", FIRST), files), (run("a", FIRST, owner="user-1"), {"submission.py": {"text": "2"}}),
                  (run("a", FIRST + "\n", owner="user-1"), files), (run("a", FIRST, owner="user-1", env={"A": "1"}), files)]
         for step, given in tries:

@@ -76,7 +76,7 @@ def occupy(box):
 
     def runs():
         return box.json("submission", "show", id)["jobs"][0]["state"] != "queued"
-    poll(runs, 60, "the job that fills the device")
+    poll(runs, "the job that fills the device")
 
 
 def flood(section, name, env, connections, window, target=None):

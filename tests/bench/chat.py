@@ -65,7 +65,7 @@ def submit(section, fake, name, content, **more):
     def mine():
         found = [one for one in fake.get("interactions")["interactions"] if one["id"] not in done and str(one["kind"]) == COMMAND]
         return all(one["messages"] and "⏳" in one["messages"][0]["content"] for one in found) and found
-    found = fake.poll(mine, 60, lambda: "the answer to each submission")
+    found = fake.poll(mine, lambda: "the answer to each submission")
     section.add(f"{USERS} submissions at once: {name}, first answer", *(one["first_ms"] for one in found), **more)
     section.add(f"{USERS} submissions at once: {name}, all accepted", (time.perf_counter() - begin) * 1e3)
 
@@ -92,7 +92,7 @@ def ready(fake, child, log):
         if child.poll() is not None:
             raise Cannot(f"a bot ended: {log()[-300:]}")
         return fake.get("commands")["commands"] and any(one["connected"] for one in fake.get("gateway")["sessions"])
-    poll(there, 60, "a bot")
+    poll(there, "a bot")
 
 
 def discord_py(section, python, content):

@@ -96,7 +96,7 @@ def both(section, name, driver, box, code, mode, targets):
 def wait_for_headers(section, box):
     """kettle-exec makes them after the first job that compiles extensions, beside those that follow."""
     start = time.perf_counter()
-    poll(lambda: len([path for path in box.state.glob("shared/cache/*") if len(path.name) == KEY_LEN]) >= HEADERS, 180,
+    poll(lambda: len([path for path in box.state.glob("shared/cache/*") if len(path.name) == KEY_LEN]) >= HEADERS,
          "torch's precompiled headers")
     section.note(f"torch's precompiled headers were ready {time.perf_counter() - start:.0f} s after the first job that compiled an "
                  "extension; until then such jobs compile without them.")

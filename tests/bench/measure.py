@@ -164,7 +164,7 @@ class Box(Scratch):
         def look():
             job = self.json("submission", "show", submission)["jobs"][0]
             return job if "record_ns" in ((job["timing"] or {}).get("parts") or {}) else None
-        return poll(look, what="the timing of a submission")
+        return poll(look, "the timing of a submission")
 
     def submit(self, file, board, mode):
         """Submits and waits; the seconds from the start of the program to its end, and the job."""

@@ -25,7 +25,7 @@ def started(box, task, seconds, number):
     server, _ = start_server(box)
     try:
         if seconds:
-            poll(lambda: is_ready(box), what="an interpreter that is made ready")
+            poll(lambda: is_ready(box), "an interpreter that is made ready")
         took = []
         for _ in range(2):
             number += 1

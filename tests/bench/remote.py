@@ -55,7 +55,7 @@ def newest(folder, pattern):
 def one(remote, device, mode="test"):
     """A submission from its acceptance to its verdict, alone; its number."""
     number = remote.submit(device, mode=mode)
-    poll(lambda: number in remote.ended(), 300, "a verdict")
+    poll(lambda: number in remote.ended(), "a verdict")
     if remote.ended()[number] != "passed":
         raise Cannot(remote.show(number))
     return number
@@ -165,7 +165,7 @@ class Cluster:
     def record(self):
         """What kettle-exec leaves of such a job: the first one is really run, here."""
         self.submit(Client(f"{self.box.database}.sock"), 0)
-        plan = poll(lambda: next(self.shared.glob("jobs/*/plan.kettle"), None), 60, "the first plan")
+        plan = poll(lambda: next(self.shared.glob("jobs/*/plan.kettle"), None), "the first plan")
         result = self.box.root / "first.kettle"
         subprocess.run([BUILD / "kettle-exec", "--sealed", plan, "--result", result, "--key-file", self.key, "--state", self.box.state],
                        env=self.box.environment(), check=True, timeout=300)
@@ -175,7 +175,7 @@ class Cluster:
         content = subprocess.run([BUILD / "tests" / "lib" / "seal", "open", "result", job, digest], stdin=open(result, "rb"), check=True,
                                  env={"SEAL_KEY": self.key.read_text().strip()}, capture_output=True).stdout
         (self.box.root / "result.json").write_bytes(content)
-        poll(lambda: self.count("done_at IS NOT NULL") == 1, 120, "the first verdict")
+        poll(lambda: self.count("done_at IS NOT NULL") == 1, "the first verdict")
 
     def submit(self, client, number):
         code = base64.b64encode(remote_runners.GOOD.encode()).decode()
@@ -202,7 +202,7 @@ def measure_flight(section):
             for number in range(IN_FLIGHT):
                 cluster.submit(client, number)
             client.close()
-            poll(lambda: cluster.count("handle IS NOT NULL") == IN_FLIGHT, 60, "the jobs")
+            poll(lambda: cluster.count("handle IS NOT NULL") == IN_FLIGHT, "the jobs")
             used, start = cpu(child.pid), time.monotonic()
             time.sleep(WATCHED)
             section.add(f"{IN_FLIGHT:,} jobs in flight: memory", memory(child.pid)[0] - before, unit="MB", target="32 MB")
@@ -219,7 +219,7 @@ def load(cluster, pid, rate, sent):
     for number in range(count):
         time.sleep(max(0, begin + number / rate - time.monotonic()))
         latencies.append(cluster.submit(client, sent + number))
-    poll(lambda: cluster.count("done_at IS NOT NULL") >= sent + count, 600, "the verdicts")
+    poll(lambda: cluster.count("done_at IS NOT NULL") >= sent + count, "the verdicts")
     client.close()
     return latencies, count / (time.monotonic() - begin), (cpu(pid) - used) / count * 1e3
 

@@ -97,8 +97,8 @@ def jobs(section):
                 begun = time.perf_counter()
                 client.socket.sendall(b"".join(lines))
                 ids = [accepted(client.file.readline()) for _ in lines]
-                poll(lambda: client.call("submission.list", {"limit": 1})[0]["done"], 120, "the last verdict")
-                poll(lambda: all(row["done"] for row in client.call("submission.list", {"limit": number})), 120, "the others")
+                poll(lambda: client.call("submission.list", {"limit": 1})[0]["done"], "the last verdict")
+                poll(lambda: all(row["done"] for row in client.call("submission.list", {"limit": number})), "the others")
                 section.add(f"jobs a second, slots: {slots}", number / (time.perf_counter() - begun), unit="/s")
             parts = [box.timing(id)["timing"]["parts"]["run_ns"] / 1e6 for id in ids[-5:]]
             section.note(f"With {slots} slot{'s' if slots > 1 else ''}, the program of a job ran for "

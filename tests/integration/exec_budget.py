@@ -118,7 +118,7 @@ def artifacts(folder):
         assert os.listdir(held) == ["a"]
         x.send(op="cancel", job="held")
         equal(x.done("held")["status"], "cancelled")
-        poll(lambda: not os.path.exists(held), what="the cancelled job's files go")
+        poll(lambda: not os.path.exists(held), "the cancelled job's files go")
         equal(len(x.outcomes("k", [leaving("a", 4)], spool=os.path.join(folder, "again"))["a"]["artifacts"]), 1)
 
 

@@ -152,9 +152,9 @@ def toolchain(folder):
         equal(x.hello["tools"]["cc1tool"], "1.0")
         equal([x.outcomes("j", [step])["b"]["cached"] for _ in range(2)], [False, True])
         write("2.0")
-        poll(lambda: not x.outcomes("j", [step])["b"]["cached"], what="the change is seen")
+        poll(lambda: not x.outcomes("j", [step])["b"]["cached"], "the change is seen")
         # What it says about itself is in the key, and is looked at again somewhat later than the file.
-        poll(lambda: x.outcomes("j", [step]) and len(entries(x)) == 2, what="the new tool has another key")
+        poll(lambda: x.outcomes("j", [step]) and len(entries(x)) == 2, "the new tool has another key")
         equal(x.outcomes("j", [step])["b"]["cached"], True)
     with Exec(folder) as x:
         equal(x.hello["tools"]["cc1tool"], "2.0")

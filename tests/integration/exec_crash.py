@@ -31,7 +31,7 @@ def jobs(x, marker):
     x.done("b")
     x.run("c", [long], unit={"name": "d"})
     x.until(event="step", job="c")
-    poll(lambda: processes_with(marker) or x.process.poll() is not None, what="the long one runs")
+    poll(lambda: processes_with(marker) or x.process.poll() is not None, "the long one runs")
     x.send(op="cancel", job="c")
     x.done("c")
 
@@ -49,7 +49,7 @@ def at_every_point(folder):
         except (AssertionError, BrokenPipeError):
             pass
         equal((point, x.process.wait(PATIENCE)), (point, -signal.SIGKILL))
-        poll(lambda: not processes_with(marker), what="the processes of %s end" % point)
+        poll(lambda: not processes_with(marker), "the processes of %s end" % point)
         with Exec(folder, state=state) as y:
             equal(len(spools(state)), 1)
             jobs(y, marker)

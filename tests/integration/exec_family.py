@@ -334,7 +334,7 @@ def leftovers(folder):
     server.close()
     with Exec(folder) as server:
         go(server, "pass")
-        poll(lambda: not os.path.exists(path), what="the removal of what the dead one left")
+        poll(lambda: not os.path.exists(path), "the removal of what the dead one left")
 
 
 def without(folder):

@@ -199,7 +199,7 @@ def busy(x, marker):
         x.run("b%d" % number, [dict(shell(long), id="s", kind="build")])
         x.run("r%d" % number, [dict(shell(long), id="s", kind="run", device=1)], unit={"name": "d"})
     x.until(event="step", state="running")
-    poll(lambda: len(processes_with(marker)) >= 2, what="the jobs run")
+    poll(lambda: len(processes_with(marker)) >= 2, "the jobs run")
 
 
 def lease(folder):
@@ -238,7 +238,7 @@ def lease_of_time(folder):
         x.run("long", [dict(shell("sleep " + marker), id="s", kind="run")])
         equal(x.done("long")["status"], "cancelled")
         equal(x.process.wait(PATIENCE), 0)
-        poll(lambda: not processes_with(marker), what="the end of what ran")
+        poll(lambda: not processes_with(marker), "the end of what ran")
         log.seek(0)
         contains(log.read(), "nothing came for 3 s")
     for wrong in (["--lease", "0", "--serve"], ["--lease", "x", "--serve"], ["--lease", "86401", "--serve"], ["--lease", "5", "--doctor"]):
@@ -280,7 +280,7 @@ def sends(folder):
         said = next(event["bytes"] for event in x.events if event["event"] == "sending")
         sent = sum(len(json.dumps(event, separators=(",", ":"))) for event in x.events if event["event"] in ("file", "done"))
         assert 0.9 * sent < said < 1.2 * sent, (said, sent)
-        poll(lambda: not glob.glob(os.path.join(x.state, "spool", "*", "job-*")), what="the removal of the job's folder")
+        poll(lambda: not glob.glob(os.path.join(x.state, "spool", "*", "job-*")), "the removal of the job's folder")
         x.run("kept", steps, send=False)
         equal(taken(x, "kept")[0], {})
         for wrong in ({"send": 1}, {"send": True, "spool": folder}):
@@ -366,7 +366,7 @@ def killed(folder):
     busy(x, marker)
     x.process.kill()
     x.process.wait()
-    poll(lambda: not processes_with(marker), what="its processes end")
+    poll(lambda: not processes_with(marker), "its processes end")
     equal(len(spools(x.state)), 1)
     other = Exec(folder)
     equal(len(spools(x.state)), 1)
@@ -385,7 +385,7 @@ def init_killed(folder):
     marker = "6%d" % os.getpid()
     with Exec(folder) as x:
         x.run("j", [shell("sleep %s; true" % marker, id="s", kind="run")])
-        poll(lambda: any(name_of(pid) == "sleep" for pid in processes_with(marker)), what="the step's program")
+        poll(lambda: any(name_of(pid) == "sleep" for pid in processes_with(marker)), "the step's program")
         [sleeper] = [pid for pid in processes_with(marker) if name_of(pid) == "sleep"]
         init = sleeper
         while parent_of(init) != x.process.pid:
@@ -611,7 +611,7 @@ def undying(folder):
     with Exec(folder) as x:
         x.run("stuck", [dict(shell("exec sleep " + marker), id="s", kind="run", device=1)], unit={"name": "d"})
         x.until(event="device", job="stuck")
-        poll(lambda: any(name_of(pid) == "sleep" for pid in processes_with(marker)), what="the step's program")
+        poll(lambda: any(name_of(pid) == "sleep" for pid in processes_with(marker)), "the step's program")
         stuck = next(pid for pid in processes_with(marker) if name_of(pid) == "sleep")
         seize(stuck)
         try:
@@ -622,7 +622,7 @@ def undying(folder):
             equal(x.one(shell("echo fine"))["stdout"]["text"], "fine\n")
         finally:
             os.waitpid(stuck, WALL)
-        poll(lambda: not processes_with(marker), what="the end of the killed process")
+        poll(lambda: not processes_with(marker), "the end of the killed process")
         equal(x.one(shell("echo fine"), unit={"name": "d"})["stdout"]["text"], "fine\n")
         equal(x.close(), 0)
         assert len([e for e in x.events if e["event"] == "done" and e["job"] == "stuck"]) <= 1, x.events
@@ -686,7 +686,7 @@ def large_folder(folder):
             x.until(event="heartbeat")
             # Where the folder is removed by what answers, it is always gone by now.
             seen = os.path.exists(own[0])
-            poll(lambda: not os.path.exists(own[0]), what="the removal of the job's folder")
+            poll(lambda: not os.path.exists(own[0]), "the removal of the job's folder")
             if seen:
                 return
     raise AssertionError("the folder was gone before each answer")
@@ -708,7 +708,7 @@ def hung_tool(folder):
                 file.write("#!/bin/sh\n[ \"$1\" = --version ] || exit 0\necho $$ >%s.new\nmv %s.new %s\nexec sleep 3600\n" % ((started,) * 3))
             os.chmod(tool, 0o755)
             x.run("slow", [dict(step(), argv=[tool])])
-            poll(lambda: os.path.exists(started), what="the question for the version")
+            poll(lambda: os.path.exists(started), "the question for the version")
             x.send(op="heartbeat")
             x.until(event="heartbeat")
             x.run("other", [dict(shell("echo fine"), id="s", kind="run")])

@@ -33,12 +33,12 @@ def restart(folder):
         equal(server.one(step).get("warm"), True)
     os.mkfifo(gate)
     with Exec(folder) as server:
-        poll(lambda: is_state("starting"), what="an interpreter that no job has asked for")
+        poll(lambda: is_state("starting"), "an interpreter that no job has asked for")
         equal(server.one(script("pass", warm=False, device=1))["state"], "passed")
         assert not is_state("starting"), "it goes on beside a run"
-        poll(lambda: is_state("starting"), what="another start")
+        poll(lambda: is_state("starting"), "another start")
         open_gate(gate)
-        poll(lambda: is_state("ready"), what="an interpreter that is ready")
+        poll(lambda: is_state("ready"), "an interpreter that is ready")
         first, = warm_processes(server)
         equal((server.one(step).get("warm"), warm_processes(server)), (True, [first]))
         equal(warnings(server), [])
@@ -56,19 +56,19 @@ def beside(folder):
         equal(server.one(dict(step, device=1)).get("warm"), True)
     os.mkfifo(gate)
     with Exec(folder) as server:
-        poll(lambda: states() == ["starting"], what="an interpreter that no job has asked for")
+        poll(lambda: states() == ["starting"], "an interpreter that no job has asked for")
         equal(server.one(script("pass", ["json"], device=1)).get("warm"), True)
     lock, = glob.glob(os.path.join(folder, "locks", "*"))
     with Exec(folder) as server:
-        poll(lambda: states() == ["ready"], what="the one that was asked for last")
+        poll(lambda: states() == ["ready"], "the one that was asked for last")
     with Exec(folder, config={"warm": dict(warm, processes=2)}) as server:
-        poll(lambda: sorted(states()) == ["ready", "starting"], what="an interpreter that no job has asked for")
+        poll(lambda: sorted(states()) == ["ready", "starting"], "an interpreter that no job has asked for")
         with open(lock) as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # as another kettle-exec's job does
-            poll(lambda: states() == ["ready"], what="the end of what disturbs it")
-        poll(lambda: sorted(states()) == ["ready", "starting"], what="another start after it")
+            poll(lambda: states() == ["ready"], "the end of what disturbs it")
+        poll(lambda: sorted(states()) == ["ready", "starting"], "another start after it")
         open_gate(gate)
-        poll(lambda: states() == ["ready", "ready"], what="an interpreter that is ready")
+        poll(lambda: states() == ["ready", "ready"], "an interpreter that is ready")
 
 
 def memory(folder):
@@ -85,7 +85,7 @@ def memory(folder):
         def kept():
             with open(os.path.join(server.state, "warm.json")) as file:
                 return [entry["bytes"] for entry in json.load(file)]
-        poll(lambda: 0 not in kept(), what="a round over both")
+        poll(lambda: 0 not in kept(), "a round over both")
         equal([modules for modules, _ in ready()], [["decimal"]])
         equal(warnings(server), [])
 

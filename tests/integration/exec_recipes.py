@@ -128,7 +128,7 @@ def others(folder):
             equal(len(warnings(server)), 1)
             contains(warnings(server)[0], "The recipe `helion` of warm processes failed, so steps start without it: ")
             contains(warnings(server)[0], sentence)
-            poll(lambda: not processes_with(marker), what="the end of what the recipe started")
+            poll(lambda: not processes_with(marker), "the end of what the recipe started")
 
 
 def elsewhere(folder):

@@ -255,7 +255,7 @@ def closed(folder):
     marker = "6%d.25" % os.getpid()
     x = Sealed(folder, forever(marker))
     process = x.start()
-    poll(lambda: processes_with("sleep\0" + marker), what="the step runs")
+    poll(lambda: processes_with("sleep\0" + marker), "the step runs")
     parent, child = process.pid, children_of(process.pid)[0]
     with open("/proc/%d/limits" % child) as limits:
         equal(re.search(r"Max core file size +(\S+) +(\S+)", limits.read()).groups(), ("0" if sanitizer() else "1", "1"))
@@ -290,7 +290,7 @@ def closed(folder):
     equal(process.communicate(timeout=PATIENCE), (b"", b""))
     equal(process.returncode, 0)
     contains(x.completion("lost")["error"], "by signal 15 (Terminated)")
-    poll(lambda: not processes_with("sleep\0" + marker), what="the step ends")
+    poll(lambda: not processes_with("sleep\0" + marker), "the step ends")
     for root, _, names in os.walk(folder):
         for name in names:
             if not name.startswith("artifacts"):
@@ -352,22 +352,22 @@ def ends(folder):
     marker = "6%d.5" % os.getpid()
     x = Sealed(folder, forever(marker))
     process = x.start()
-    poll(lambda: processes_with("sleep\0" + marker), what="the step runs")
+    poll(lambda: processes_with("sleep\0" + marker), "the step runs")
     os.kill(children_of(process.pid)[0], signal.SIGKILL)
     equal(process.communicate(timeout=PATIENCE), (b"", b""))
     equal(process.returncode, 0)
     contains(x.completion("lost")["error"], "ended by signal 9 (Killed)")
-    poll(lambda: not processes_with("sleep\0" + marker), what="the step ends")
+    poll(lambda: not processes_with("sleep\0" + marker), "the step ends")
     os.unlink(x.result)
     process = x.start()
-    poll(lambda: processes_with("sleep\0" + marker), what="the step runs again")
+    poll(lambda: processes_with("sleep\0" + marker), "the step runs again")
     child = children_of(process.pid)[0]
     process.kill()
     process.wait()
     process.stdout.close()
     process.stderr.close()
-    poll(lambda: not processes_with("sleep\0" + marker), what="the step ends with the parent")
-    poll(lambda: not os.path.exists("/proc/%d" % child), what="the child ends")
+    poll(lambda: not processes_with("sleep\0" + marker), "the step ends with the parent")
+    poll(lambda: not os.path.exists("/proc/%d" % child), "the child ends")
     assert not os.path.exists(x.result)
 
 

@@ -296,7 +296,7 @@ def secrets(folder):
         contains(outcome["stdout"]["text"], "POPCORN_SEED=" + marker)
         [pid] = warm_processes(server)
         os.kill(pid, signal.SIGSTOP)  # while it makes the next copy ready, its mappings come and go
-        poll(lambda: open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[0] == "T", what="the warm process to stop")
+        poll(lambda: open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()[0] == "T", "the warm process to stop")
         with open("/proc/%d/maps" % pid) as maps, open("/proc/%d/mem" % pid, "rb") as memory:
             for line in maps:
                 start, end = (int(word, 16) for word in line.split()[0].split("-"))
@@ -401,7 +401,7 @@ def soak(folder):
 
     def measure():
         """Once both spares are there: a bare sandbox, and one with a copy that waits."""
-        poll(lambda: spares(server) == [0, 1], what="spares for the next run")
+        poll(lambda: spares(server) == [0, 1], "spares for the next run")
         [warm] = warm_processes(server)
         with open("/proc/%d/statm" % warm) as file:
             pages = int(file.read().split()[1])
@@ -420,7 +420,7 @@ def soak(folder):
         server.run("killed", [script("import time\ntime.sleep(60)\n", modules)])
         server.until(event="step", job="killed")
         deadline = time.monotonic() + random.random() * 0.03
-        poll(lambda: time.monotonic() > deadline, what="a random moment")
+        poll(lambda: time.monotonic() > deadline, "a random moment")
         server.send(op="cancel", job="killed")
         server.done("killed")
 
@@ -430,7 +430,7 @@ def soak(folder):
         before = measure()
         for number in range(1, jobs + 2):
             one(number)
-        poll(back, what="as much as before, %r" % (before,))
+        poll(back, "as much as before, %r" % (before,))
 
 
 def renewal(folder):
@@ -455,12 +455,12 @@ def renewal(folder):
         [first] = warm_processes(server)
         os.kill(first, signal.SIGKILL)
         # A copy that was made ahead outlives it.
-        poll(lambda: value() == "first" and first not in warm_processes(server) and warm_processes(server), what="another one")
+        poll(lambda: value() == "first" and first not in warm_processes(server) and warm_processes(server), "another one")
         [second] = warm_processes(server)
         equal([value(), value(), value()], ["first"] * 3)
         assert warm_processes(server) != [second]
         write("second")
-        poll(lambda: value() == "second", what="the changed module")
+        poll(lambda: value() == "second", "the changed module")
         equal(warnings(server), [])
 
 
@@ -473,10 +473,10 @@ def parked(folder):
         def waiting():
             return [child for pid in children(server.process.pid) if pid not in warm for child in children(pid)]
         for _ in range(3):
-            poll(waiting, what="a copy that waits")
+            poll(waiting, "a copy that waits")
             [pid] = waiting()
             os.kill(pid, signal.SIGKILL)
-            poll(lambda: not waiting(), what="its end")
+            poll(lambda: not waiting(), "its end")
             outcome = run(server, STATE)
             # Its number is not that of the first process any more.
             different = [line for line in difflib.ndiff(before, parts(outcome)) if line[0] in "+-" and "NSpid" not in line]
@@ -528,7 +528,7 @@ def waiting(folder):
         for _ in range(2):
             outcome = run(server, "pass", ["kettle_spins"], env=dict(ENVIRONMENT, PYTHONPATH=own))
             equal((outcome["state"], outcome.get("warm")), ("passed", True))
-            poll(rests, what="a copy that waits")
+            poll(rests, "a copy that waits")
         outcome = run(server, "pass", ["kettle_spins"], env=dict(ENVIRONMENT, PYTHONPATH=own), limits={"cpu": 0.5})
         equal((outcome["state"], outcome.get("warm")), ("passed", True))
 
@@ -554,7 +554,7 @@ def upgrade(folder):
         first = go()
         equal(go(), first)
         install()
-        poll(lambda: go() != first, what="a new warm process")
+        poll(lambda: go() != first, "a new warm process")
         equal((warnings(server), len(warm_processes(server))), ([], 1))
 
 
@@ -572,8 +572,8 @@ def several(folder):
         for number in range(4):
             outcome = run(server, "print('x')\n", env=dict(ENVIRONMENT, OWN=str(number)))
             equal((outcome["state"], outcome.get("warm")), ("passed", True))
-            poll(lambda: len(warm_processes(server)) <= 2, what="the end of others")
-        poll(lambda: len(warm_processes(server)) == 2, what="two processes")
+            poll(lambda: len(warm_processes(server)) <= 2, "the end of others")
+        poll(lambda: len(warm_processes(server)) == 2, "two processes")
 
 
 def lease(folder):
@@ -582,13 +582,13 @@ def lease(folder):
         run(server, "pass")
         [pid] = warm_processes(server)
         equal(server.close(), 0)
-        poll(lambda: not os.path.exists("/proc/%d" % pid), what="the end of the warm process")
+        poll(lambda: not os.path.exists("/proc/%d" % pid), "the end of the warm process")
     server = Exec(folder)
     run(server, "pass")
     [pid] = warm_processes(server)
     server.process.kill()
     server.process.wait()
-    poll(lambda: not os.path.exists("/proc/%d" % pid), what="the end of the warm process")
+    poll(lambda: not os.path.exists("/proc/%d" % pid), "the end of the warm process")
     server.close()
 
 

@@ -76,7 +76,7 @@ class Bot:
 
     def registered(self):
         """Waits for its commands, which nobody can give before."""
-        self.fake.poll(lambda: self.fake.get("commands")["commands"], what=lambda: f"commands\n{self.log()}")
+        self.fake.poll(lambda: self.fake.get("commands")["commands"], lambda: f"commands\n{self.log()}")
         return self
 
     def log(self):

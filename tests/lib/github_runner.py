@@ -133,10 +133,10 @@ class Remote:
         with sqlite3.connect(f"file:{self.scratch.database}?mode=ro", uri=True) as database:
             return database.execute("SELECT count(*) FROM jobs WHERE submission = ? AND state IN ('queued', 'running')", (submission,)).fetchone()[0]
 
-    def ended(self, submission, seconds=60):
+    def ended(self, submission):
         """The submission with its verdict."""
-        kt.poll(lambda: not self.open_jobs(submission), seconds, f"the verdict of {submission}")
-        return kt.poll(lambda: (found := self.show(submission))["done"] and found, what=f"the report of {submission}")
+        kt.poll(lambda: not self.open_jobs(submission), f"the verdict of {submission}")
+        return kt.poll(lambda: (found := self.show(submission))["done"] and found, f"the report of {submission}")
 
     def stop(self):
         self.server.terminate()

@@ -25,7 +25,7 @@ def start(scratch, env):
     def up():
         with socket.socket(socket.AF_UNIX) as there:
             return engine.poll() is not None or there.connect_ex(f"{scratch.database}.sock") == 0
-    kt.poll(up, 60, "the server's socket")
+    kt.poll(up, "the server's socket")
     return engine
 
 
@@ -39,7 +39,7 @@ def die_at_each(scratch, names, env, act, settle):
         flag.touch()
         engine = start(scratch, {**env, "KETTLE_FAIL": name, "KETTLE_FAIL_ONCE": str(flag)})
         act(name, engine)
-        kt.poll(lambda: engine.poll() is not None, 30, f"the end of the engine at {name}")
+        kt.poll(lambda: engine.poll() is not None, f"the end of the engine at {name}")
         assert not flag.exists(), f"the engine ended, but not at {name}: {engine.log.read_text()[-1000:]}"
         if number % TOGETHER == 0 or number == len(names):
             engine = start(scratch, env)

@@ -31,7 +31,7 @@ class Machine:
         self.holder = subprocess.Popen(["unshare", "--user", *([] if root else ["--map-root-user"]), "--mount", "cat"],
                                        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         here = os.readlink("/proc/self/ns/mnt")
-        kt.poll(lambda: os.readlink(f"/proc/{self.holder.pid}/ns/mnt") != here, what="a machine of its own")
+        kt.poll(lambda: os.readlink(f"/proc/{self.holder.pid}/ns/mnt") != here, "a machine of its own")
         if root:
             for name in ("uid_map", "gid_map"):
                 pathlib.Path(f"/proc/{self.holder.pid}/{name}").write_text(f"0 0 {(1 << 32) - 1}")

@@ -27,11 +27,10 @@ def missing():
 class RemoteRunners:
     """All remote sides, started; the configuration of a scratch Kettle on them, and a board on all devices."""
 
-    def __init__(self, scratch, slots=2, quick=True, restricted=False, limit_s=3):
-        """quick: they are looked at more often than by default. restricted: all run on a remote_machine.Machine, which is.
-        limit_s: of a test."""
+    def __init__(self, scratch, slots=2, quick=True, restricted=False):
+        """quick: they are looked at more often than by default. restricted: all run on a remote_machine.Machine, which is."""
         self.quick, self.machine, self.before = quick, None, []
-        self.scratch, self.slots, self.limit_s, self.server, self.closes = scratch, slots, limit_s, None, []
+        self.scratch, self.slots, self.server, self.closes = scratch, slots, None, []
         self.key = base64.b64encode(os.urandom(32)).decode()
         self.key_file = scratch.write("kettle.key", self.key + "\n")
         self.key_file.chmod(0o600)
@@ -108,16 +107,16 @@ class RemoteRunners:
         return "SSH", {"lease_s": 5}, {"runner": "ssh", "options": {"host": "far", "exec": str(program), "flags": ["-F", str(self.ssh.client)]}}
 
     def initialise(self):
-        """What an operator does once: the repository, the shared folder, the board."""
+        """What an operator does once: the repository, the shared folder, the boards: on `brief` a test has one second."""
         folder = self.scratch.root / "repository"
         self.scratch.run("runner", "init", "github", folder, "--option", f"key_file={self.key_file}", env=self.env)
         settings = {"locks": str(self.scratch.root / "locks"), **kt.EXEC_SETTINGS}
         (folder / ".github" / "kettle" / "exec.yml").write_text(json.dumps(settings))
         self.github.repo("ada/far", folder, secrets={"KETTLE_KEY": self.key}, machines=self.slots)
         self.scratch.run("runner", "init", "slurm", self.shared, env=self.env)
-        task = small_board.make(self.scratch.root / "small", small_board.TASK.replace("test_timeout: 3", f"test_timeout: {self.limit_s}"))
-        self.scratch.run("leaderboard", "create", "b", "--no-try", "--task", task,
-                         *(word for device in DEVICES for word in ("--device", device)), env=self.env)
+        for board, text in (("b", small_board.TASK), ("brief", small_board.BRIEF)):
+            self.scratch.run("leaderboard", "create", board, "--no-try", "--task", small_board.make(self.scratch.root / board, text),
+                             *(word for device in DEVICES for word in ("--device", device)), env=self.env)
 
     def __enter__(self):
         return self
@@ -138,10 +137,10 @@ class RemoteRunners:
     def serve(self, **more):
         self.server = self.scratch.serve(env={**self.env, **more})
 
-    def submit(self, device, code=GOOD, mode="test", status=0):
+    def submit(self, device, code=GOOD, mode="test", board="b", status=0):
         """The number of a submission that was accepted; None: it was not (where any status is allowed)."""
         path = self.scratch.write(f"given-{device}.cpp", code)
-        done = self.scratch.run("submit", path, "--leaderboard", "b", "--device", device, "--mode", mode, "--no-wait", "--json",
+        done = self.scratch.run("submit", path, "--leaderboard", board, "--device", device, "--mode", mode, "--no-wait", "--json",
                                 status=status, env=self.env)
         return json.loads(done.stdout)["id"] if done.returncode == 0 else None
 

@@ -119,10 +119,10 @@ class Cluster:
         self.env = {**{k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SQUEUE", "SCANCEL"))},
                     "SLURM_CONF": str(self.conf), "PATH": PATH}
         self.restart("munged")
-        poll((self.root / "munge.socket").exists, 10, "munged's socket")
+        poll((self.root / "munge.socket").exists, "munged's socket")
         self.restart("slurmctld")
         self.restart("slurmd")
-        poll(self.is_up, 30, "a node that takes jobs")
+        poll(self.is_up, "a node that takes jobs")
 
     def command(self, daemon):
         if daemon == "munged":
@@ -175,7 +175,7 @@ class Cluster:
         if state != "resume":
             self.run(*update, "Reason=test")
         else:
-            poll(lambda: self.run(*update, status=None) == "" and self.is_up(), 30, "a node that takes jobs")
+            poll(lambda: self.run(*update, status=None) == "" and self.is_up(), "a node that takes jobs")
 
     def jobs(self, prefix="", states="PD,R,CG"):
         """[{id, name, state}] of the jobs whose name begins so; a task of an array is one."""
@@ -205,7 +205,7 @@ class Cluster:
         def left():
             self.run("scancel", f"--user={getpass.getuser()}", status=None)
             return self.jobs()
-        poll(lambda: not left(), 60, "the end of all jobs")
+        poll(lambda: not left(), "the end of all jobs")
 
     def close(self):
         for daemon in reversed(DAEMONS):
@@ -220,7 +220,7 @@ class Cluster:
                 except ProcessLookupError:
                     pass
             return not there
-        poll(gone, 15, "the end of the cluster's processes")
+        poll(gone, "the end of the cluster's processes")
         if self.host:
             self.host = self.host.close()
         shutil.rmtree(self.root, ignore_errors=True)

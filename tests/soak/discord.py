@@ -138,7 +138,7 @@ class Soak:
         return self.harms[-1]
 
     def connected(self):
-        self.fake.connected(60)
+        self.fake.connected()
 
     def gateway(self):
         fault = self.chance.choice(GATEWAY)

@@ -43,9 +43,9 @@ class Fake(FakeClient):
     def interaction(self, identifier):
         return self.get(f"interactions/{identifier}")
 
-    def wait(self, interaction, until=None, seconds=30):
+    def wait(self, interaction, until=None):
         """An interaction once it is answered (not only deferred), or once until(it) is true."""
-        return self.poll(lambda: self.ready(interaction, until), seconds, lambda: f"an answer to {self.interaction(interaction)}")
+        return self.poll(lambda: self.ready(interaction, until), lambda: f"an answer to {self.interaction(interaction)}")
 
     def ready(self, interaction, until):
         found = self.interaction(interaction)
@@ -57,9 +57,9 @@ class Fake(FakeClient):
         """Invokes a command and waits; the interaction with what is visible."""
         return self.wait(self.command(user, command, options, **more))
 
-    def connected(self, seconds=30):
+    def connected(self):
         """Waits until the bot is in the gateway."""
-        return self.poll(lambda: [one for one in self.get("gateway")["sessions"] if one["connected"]], seconds, lambda: "the bot")
+        return self.poll(lambda: [one for one in self.get("gateway")["sessions"] if one["connected"]], lambda: "the bot")
 
     # What there is
 

@@ -27,7 +27,7 @@ def dispatched(fake, payload="echo 42", name="one", **more):
 
 
 def ended(fake, run):
-    return proof.client.poll(lambda: (found := connect(fake).get_workflow_run(OWNER, NAME, run).parsed_data).status == "completed" and found, what="the end")
+    return proof.client.poll(lambda: (found := connect(fake).get_workflow_run(OWNER, NAME, run).parsed_data).status == "completed" and found, "the end")
 
 
 def dispatch(fake):
@@ -73,7 +73,7 @@ def cancel(fake):
     """cancels and force-cancels; one that has ended cannot be"""
     for method in ("cancel_workflow_run", "force_cancel_workflow_run"):
         run = dispatched(fake, "trap '' INT TERM; sleep 600", method, return_run_details=True).json()["workflow_run_id"]
-        proof.client.poll(lambda: connect(fake).get_workflow_run(OWNER, NAME, run).parsed_data.status == "in_progress", what="its start")
+        proof.client.poll(lambda: connect(fake).get_workflow_run(OWNER, NAME, run).parsed_data.status == "in_progress", "its start")
         time.sleep(max(0, fake.free - time.monotonic()))
         assert getattr(connect(fake), method)(OWNER, NAME, run).status_code == 202
         fake.free = time.monotonic() + 1.01

@@ -34,7 +34,7 @@ def finished(run):
     def done():
         run.update()
         return run.status == "completed"
-    proof.client.poll(done, what="the end of the run")
+    proof.client.poll(done, "the end of the run")
     return run
 
 
@@ -84,7 +84,7 @@ def download(fake):
 def cancel(fake):
     """cancels a run, once"""
     run = flow(fake).create_dispatch("main", proof.inputs("sleep 600", "long"), throw=True, return_run_details=True)
-    proof.client.poll(lambda: (run.update(), run.status)[1] == "in_progress", what="its start")
+    proof.client.poll(lambda: (run.update(), run.status)[1] == "in_progress", "its start")
     assert run.cancel() is True
     assert finished(run).conclusion == "cancelled"
     assert run.cancel() is False
@@ -115,7 +115,7 @@ def refused(fake):
             raise AssertionError("no limit")
         except github.RateLimitExceededException as error:
             assert wanted in str(error), error
-        proof.client.poll(lambda: fake_free(fake), what="the end of the limit")
+        proof.client.poll(lambda: fake_free(fake), "the end of the limit")
 
 
 def fake_free(fake):

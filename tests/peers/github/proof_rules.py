@@ -56,7 +56,7 @@ def dispatch(fake, payload="echo 42", name="one"):
 
 
 def ended(fake, run):
-    return proof.client.poll(lambda: (found := call(fake, f"runs/{run}").json())["status"] == "completed" and found, what="its end")
+    return proof.client.poll(lambda: (found := call(fake, f"runs/{run}").json())["status"] == "completed" and found, "its end")
 
 
 def artifacts(fake, run):
@@ -144,7 +144,7 @@ def unchanged(fake):
     """a 304 costs nothing and is counted apart; a change of the run ends it"""
     fake.behave(proof.REPO, hold=True)
     run = dispatch(fake)
-    proof.client.poll(lambda: call(fake, f"runs/{run}").json()["status"] == "in_progress", what="its start")
+    proof.client.poll(lambda: call(fake, f"runs/{run}").json()["status"] == "in_progress", "its start")
     fake.post("forget")
     first = call(fake, f"runs/{run}")
     again = call(fake, f"runs/{run}", If_None_Match=first.headers["ETag"])
@@ -200,7 +200,7 @@ def conclusions(fake):
     assert not artifacts(fake, ended(fake, dispatch(fake))["id"])
     fake.behave(proof.REPO, artifact="late", late_ms=500)
     run = ended(fake, dispatch(fake))["id"]
-    assert proof.client.poll(lambda: artifacts(fake, run), what="the artifact")
+    assert proof.client.poll(lambda: artifacts(fake, run), "the artifact")
     fake.behave(proof.REPO, artifact="expired")
     artifact, = artifacts(fake, ended(fake, dispatch(fake))["id"])
     assert call(fake, f"artifacts/{artifact['id']}/zip").status == 410
