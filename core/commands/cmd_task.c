@@ -13,11 +13,14 @@
 #include "base/xalloc.h"
 #include "commands/local_job.h"
 #include "commands/pool_call.h"
+#include "commands/task_choice.h"
 #include "commands/task_try.h"
 #include "judge/plan.h"
 #include "judge/step_verdict.h"
+#include "model/board.h"
 #include "session/core.h"
 #include "task/competition.h"
+#include "task/folder.h"
 #include "task/task_form.h"
 #include "task/pack.h"
 #include "task/task.h"
@@ -211,20 +214,50 @@ next_bundle(struct pool_call *call)
 	probe_bundles(call);
 }
 
-/* A fault of the task is an error of its entry; for a single bundle the caller decides. */
+/* What the creator of a leaderboard reads to which no submission could pass. New string. */
+static char *
+refusal(const char *reason)
+{
+	return xasprintf("%s Use `force` to create the leaderboard anyway.", reason);
+}
+
+static char *
+refusal_of_trial(const json_t *tried)
+{
+	AUTO_FREE char *reason = xasprintf(
+		"No submission could pass on %s: %s", json_text_or_empty(tried, "device"), json_text_or_empty(tried, "error"));
+	return refusal(reason);
+}
+
+static void
+refuse(struct pool_call *call, char *sentence_take)
+{
+	AUTO_FREE char *sentence = sentence_take;
+	(void)kettle_blame(
+		&call->err, KETTLE_CAUSE_NONE, "force", kettle_fail(&call->err, KETTLE_ECONFLICT, "%s", sentence));
+}
+
+/*
+ * A fault of the task is an error of its entry; for a single bundle the caller decides. With `refuse` it is an error of
+ * either that no submission could pass.
+ */
 static void
 bundle_tried(void *arg, json_t *tried)
 {
 	struct pool_call *call = arg;
 	json_t *entry = entry_at_hand(call);
 	const json_t *fault = task_try_fault(tried);
+	const json_t *obstacle = member_true(call->args, "refuse") ? task_try_obstacle(tried) : NULL;
 	(void)json_object_set(entry ? entry : call->result, "tried", tried);
 	json_t *imported = entry ? NULL : task_try_imports(tried);
 	if (json_array_size(imported) > 0)
 		(void)json_object_set(call->result, "imported", imported);
 	json_decref(imported);
-	if (entry && fault)
-		fail_entry(call, entry, json_text_or_empty(fault, "error"));
+	AUTO_FREE char *sentence = obstacle ? refusal_of_trial(obstacle) : NULL;
+	if (entry && (obstacle || fault))
+		fail_entry(call, entry, obstacle ? sentence : json_text_or_empty(fault, "error"));
+	else if (obstacle)
+		refuse(call, STEAL(sentence));
 	next_bundle(call);
 }
 
@@ -235,8 +268,12 @@ bundle_probed(void *arg, const struct kettle_error *err)
 	struct pool_call *call = arg;
 	json_t *entry = entry_at_hand(call), *bundle = json_array_get(json_array_get(call->bundles, 0), 1);
 	bool tries = entry ? !member_true(call->args, "no_try") : member_true(call->args, "try");
+	bool refuses = err->code < 0 && member_true(call->args, "refuse");
+	AUTO_FREE char *sentence = refuses ? refusal(err->message) : NULL;
 	if (err->code < 0 && entry)
-		fail_entry(call, entry, err->message);
+		fail_entry(call, entry, refuses ? sentence : err->message);
+	else if (refuses)
+		refuse(call, STEAL(sentence));
 	else if (err->code < 0)
 		call->err = *err;
 	if (err->code == 0 && tries)
@@ -258,21 +295,103 @@ probe_bundles(struct pool_call *call)
 
 /* ---- reading ---- */
 
+/* What is read: a path, or else a file that was sent. */
+struct source {
+	const char *path, *name;
+	const void *data;
+	size_t size;
+};
+
+static int
+read_source(const struct pool_call *call, const struct source *source, const char *lang, json_t **ret_bundle,
+	struct kettle_error *err)
+{
+	if (source->path)
+		return task_read_as(call->languages, source->path, lang, ret_bundle, err);
+	return task_read_bytes(call->languages, source->name, source->data, source->size, lang, ret_bundle, err);
+}
+
+/* In the language that is named, else by default; then also in each of those among which is to choose. */
+static int
+read_in_languages(struct pool_call *call, const struct source *source, const json_t *names, json_t **ret_bundle,
+	struct kettle_error *err)
+{
+	const char *lang = json_text_or_null(call->args, "lang");
+	size_t i;
+	const json_t *name;
+	call->choices = json_array();
+	json_array_foreach(lang ? NULL : names, i, name) {
+		json_t *bundle = NULL;
+		if (read_source(call, source, json_string_value(name), &bundle, NULL) == 0)
+			(void)json_array_append_new(call->choices, bundle);
+	}
+	return read_source(call, source, lang, ret_bundle, err);
+}
+
+/* What is read has been decided. */
+static void
+language_chosen(struct pool_call *call)
+{
+	if (call->err.code == 0 && member_true(call->args, "probe"))
+		call->bundles = json_pack("[[n, O]]", call->result);
+	probe_bundles(call);
+}
+
+/* One language that runs the file on a device at hand is taken, of several the caller chooses; without one the default stays. */
+static void
+languages_planned(void *arg, const json_t *fitting)
+{
+	struct pool_call *call = arg;
+	AUTO_JSON json_t *names = json_array();
+	size_t i;
+	const json_t *bundle;
+	json_array_foreach(fitting, i, bundle)
+		(void)json_array_append(names, json_object_get(json_object_get(bundle, "task"), "lang"));
+	AUTO_FREE char *list = board_join(names);
+	if (i > 0) {
+		json_decref(call->result);
+		call->result = json_copy(json_array_get(fitting, 0));
+		call->err = (struct kettle_error){0};
+	}
+	if (i < 2) {
+		language_chosen(call);
+		return;
+	}
+	if (member_true(call->args, "choose"))
+		(void)json_object_set(call->result, "languages", names);
+	else
+		(void)kettle_blame(&call->err, KETTLE_CAUSE_NONE, "lang",
+			kettle_fail(&call->err, KETTLE_EINVAL,
+				"The reference file of `%s` fits several languages: choose with `lang` from %s.",
+				json_text_or_empty(call->result, "name"), list));
+	pool_call_answer(call);
+}
+
+static void
+choose_language(struct pool_call *call)
+{
+	if (json_array_size(call->choices) == 0)
+		language_chosen(call);
+	else
+		task_choose(call->core, call->choices,
+			probe_choose(call->core, json_array_get(call->choices, 0), json_object_get(call->args, "device")),
+			languages_planned, call);
+}
+
 static int
 task_read_one(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	int rc = task_read_as(
-		call->languages, json_text_or_null(call->args, "path"), json_text_or_null(call->args, "lang"), ret_result, err);
-	if (rc == 0 && member_true(call->args, "probe"))
-		call->bundles = json_pack("[[n, O]]", *ret_result);
-	return rc;
+	const struct source source = {.path = json_text_or_null(call->args, "path")};
+	AUTO_JSON json_t *names = NULL;
+	int rc = task_languages(call->languages, source.path, &names, err);
+	return rc ? rc : read_in_languages(call, &source, names, ret_result, err);
 }
 
 void
 cmd_task_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	pool_call_start(core, args, task_read_one, probe_bundles, answer, arg);
+	pool_call_start(core, args, task_read_one, choose_language, answer, arg);
 }
 
 /* A name from another machine may have either slash. Errors contain the name. */
@@ -301,14 +420,16 @@ unpack_sent(struct pool_call *call, json_t **ret_result, struct kettle_error *er
 			err, KETTLE_ETOOBIG, "`%s` exceeds the limit of %u MiB.", name, TASK_ARCHIVE_MAX_PACKED >> 20);
 	if (base64_decode(json_string_value(base64), json_string_length(base64), &data, &size) < 0)
 		return kettle_fail(err, KETTLE_EINVAL, "The contents of the file are not base64.");
-	return task_read_bytes(call->languages, name, data, size, json_text_or_null(call->args, "lang"), ret_result, err);
+	const struct source source = {.name = name, .data = data, .size = size};
+	AUTO_JSON json_t *names = task_single_languages(call->languages, name);
+	return read_in_languages(call, &source, names, ret_result, err);
 }
 
 void
 cmd_task_unpack(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	(void)actor;
-	pool_call_start(core, args, unpack_sent, pool_call_answer, answer, arg);
+	pool_call_start(core, args, unpack_sent, choose_language, answer, arg);
 }
 
 static int
@@ -328,6 +449,90 @@ cmd_competition_read(struct core *core, const struct actor *actor, const json_t 
 {
 	(void)actor;
 	pool_call_start(core, args, read_problems, pool_call_answer, answer, arg);
+}
+
+/* ---- trying what becomes a leaderboard ---- */
+
+static int
+check_bundle(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	AUTO_JSON json_t *bundle = NULL;
+	int rc = task_check_bundle(call->languages, json_object_get(call->args, "task"), &bundle, err);
+	if (rc < 0)
+		return rc;
+	call->bundles = json_pack("[[n, O]]", bundle);
+	(void)json_object_update_new(call->args, json_pack("{s:b, s:b}", "try", 1, "refuse", 1));
+	*ret_result = json_object();
+	return 0;
+}
+
+void
+cmd_task_try(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	(void)actor;
+	pool_call_start(core, args, check_bundle, probe_bundles, answer, arg);
+}
+
+/* Adds a problem whose leaderboard would be new to those that are tried, with the devices that it names. */
+static void
+add_new_problem(const struct pool_call *call, json_t *problem, json_t *entries)
+{
+	AUTO_JSON json_t *bundle = NULL;
+	const json_t *gpus = json_object_get(problem, "gpus");
+	if (!list_has_text(json_object_get(call->args, "name"), json_text_or_empty(problem, "name")) ||
+		json_text_or_null(problem, "error") ||
+		task_check_bundle(call->languages, json_object_get(problem, "bundle"), &bundle, NULL) < 0)
+		return;
+	if (json_array_size(gpus) > 0)
+		(void)json_object_set(json_object_get(bundle, "task"), "gpus", (json_t *)gpus);
+	(void)json_array_append_new(call->bundles, json_pack("[I, O]", (json_int_t)json_array_size(entries), bundle));
+	(void)json_array_append_new(entries, json_pack("{s:O}", "problem", problem));
+}
+
+static int
+find_new_problems(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	json_t *sets = json_object_get(json_object_get(call->args, "problems"), "sets"), *entries = json_array(), *set,
+		   *problem;
+	size_t i, k;
+	(void)err;
+	call->bundles = json_array();
+	(void)json_object_set_new(call->args, "refuse", json_true());
+	json_array_foreach(sets, i, set)
+		json_array_foreach(json_object_get(set, "problems"), k, problem)
+			add_new_problem(call, problem, entries);
+	*ret_result = json_pack("{s:O?, s:o}", "sets", sets, "tasks", entries);
+	return 0;
+}
+
+/* Who gets the sets of competition.try. */
+struct sets_caller {
+	kettle_answer answer;
+	void *arg;
+};
+
+/* What was found of a problem becomes its error. */
+static void
+answer_sets(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct sets_caller *caller = arg;
+	size_t i;
+	json_t *entry;
+	json_array_foreach(json_object_get(result, "tasks"), i, entry)
+		if (json_object_get(entry, "error"))
+			(void)json_object_set(json_object_get(entry, "problem"), "error", json_object_get(entry, "error"));
+	AUTO_JSON json_t *sets = result ? json_pack("{s:O?}", "sets", json_object_get(result, "sets")) : NULL;
+	caller->answer(caller->arg, err, sets);
+	free(caller);
+}
+
+void
+cmd_competition_try(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct sets_caller *caller = xmalloc(sizeof(*caller));
+	(void)actor;
+	*caller = (struct sets_caller){answer, arg};
+	pool_call_start(core, args, find_new_problems, probe_bundles, answer_sets, caller);
 }
 
 /* ---- checking ---- */

@@ -65,6 +65,11 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define TASK_LANG \
 	"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language of a single reference file, if its name fits several"
 
+#define TASK_CHOOSE \
+	FLAG("choose"), \
+		.help = "if several languages fit a reference file: read it in the first and name all, in place of an error"
+#define TASK_DEVICES DEVICES, .help = "a device that the task runs on; default: the task's, otherwise all"
+
 #define JIT_CACHE_HELP \
 	"no: each run starts with empty compiler caches, whatever the task says; yes: unless the task says no"
 

@@ -272,7 +272,10 @@ command_engine_fn cmd_harness_show;
 
 /* The bundle; with `probe` refuses it (EUNAVAIL) if a device at hand lacks what it needs. */
 command_engine_fn cmd_task_read;
-command_engine_fn cmd_task_unpack; /* the same for a file that was sent. The owner's process */
+command_engine_fn cmd_task_unpack; /* the same for a file that was sent, without probing. The owner's process */
+/* ECONFLICT: no submission could pass on one of the devices. The owner's process */
+command_engine_fn cmd_task_try;
+command_engine_fn cmd_competition_try; /* the same for problems of a competition, whose member `error` says it */
 /*
  * A device's lack is an error, too, and with strict every remark. A competition has an entry of its own, and then one
  * for each problem.

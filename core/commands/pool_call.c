@@ -16,6 +16,7 @@ pool_call_answer(struct pool_call *call)
 	json_decref(call->args);
 	json_decref(call->result);
 	json_decref(call->bundles);
+	json_decref(call->choices);
 	free(call);
 }
 

@@ -16,6 +16,7 @@ struct pool_call {
 	json_t *args;                      /* a copy */
 	json_t *result;
 	json_t *bundles; /* of cmd_task.c: bundles that must still be probed, or NULL */
+	json_t *choices; /* of cmd_task.c: one file as a task in each of several languages, or NULL */
 	struct kettle_error err;
 	pool_work *work;
 	void (*then)(struct pool_call *call);

@@ -408,6 +408,9 @@ static const char *const option_types[] = {
 			.help = "by language"), \
 		MEMBER("remarks", ARRAY(SHAPE_STRING)), \
 		MEMBER("hash", SHAPE_STRING, .help = "SHA-256 of all that a run depends on")
+#define TASK_LANGUAGES \
+	MEMBER("languages", ARRAY(SHAPE_STRING), .optional = true, \
+		.help = "with `choose`: those that fit the reference file, if there are several")
 static const struct shape task_bundle_shape[] = {TASK_BUNDLE, {0}};
 /* A task that was tried on a device. */
 static const struct shape trial_shape[] = {MEMBER("device", SHAPE_STRING),

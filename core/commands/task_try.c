@@ -196,3 +196,14 @@ task_try_fault(const json_t *tried)
 			return one;
 	return NULL;
 }
+
+const json_t *
+task_try_obstacle(const json_t *tried)
+{
+	size_t i;
+	const json_t *one;
+	json_array_foreach(tried, i, one)
+		if (member_is(one, "blame", "task") || json_text_or_null(one, "lacks"))
+			return one;
+	return NULL;
+}

@@ -18,6 +18,8 @@ void task_try(
 	struct core *core, const json_t *bundle, json_t *names_take, void (*done)(void *arg, json_t *tried), void *arg);
 /* The first result that failed by the task's fault, or NULL. Borrowed. */
 const json_t *task_try_fault(const json_t *tried);
+/* The first result by which no submission could pass on its device: such a failure, or something that the machine lacks. */
+const json_t *task_try_obstacle(const json_t *tried);
 /* The imports on all devices together. New reference. */
 json_t *task_try_imports(const json_t *tried);
 

@@ -230,6 +230,32 @@ single_choose(const struct languages *languages, const char *name, const char *l
 	return 0;
 }
 
+/* Whether the language takes such a file only by request, and takes submissions of this ending. */
+static bool
+takes_by_request(const struct language *language, const char *name)
+{
+	const struct kettle_language *ops = language->ops;
+	return ops->single_file && ops->other_references && language_ends_in(name, ops->other_references) &&
+		   language_ends_in(name, ops->extensions);
+}
+
+json_t *
+task_single_languages(const struct languages *languages, const char *name)
+{
+	json_t *names = json_array();
+	size_t claiming = 0;
+	for (size_t i = 0; i < languages->count; i++)
+		if (claims(&languages->items[i], name))
+			(void)json_array_append_new(names, json_string(languages->items[i].name));
+	claiming = json_array_size(names);
+	for (size_t i = 0; i < languages->count; i++)
+		if (takes_by_request(&languages->items[i], name))
+			(void)json_array_append_new(names, json_string(languages->items[i].name));
+	if (claiming == 1 && json_array_size(names) == 1)
+		(void)json_array_clear(names);
+	return names;
+}
+
 /* The other languages that can make a task of a file, if none was named. New reference; NULL: none can. */
 static json_t *
 remark_languages(const struct languages *languages, const struct language *chosen, const char *name)

@@ -30,4 +30,10 @@ const char *task_folder_name(const char *name);
 int task_single_load(const struct languages *languages, const char *name, const char *text, size_t size,
 	const char *lang, json_t **ret_bundle, struct kettle_error *err);
 
+/*
+ * Names of the languages among which is to choose for a reference file of that name, those that take it by default first;
+ * empty where its ending fits one language alone, which takes it by default, or none. New reference. [any]
+ */
+json_t *task_single_languages(const struct languages *languages, const char *name);
+
 #endif

@@ -329,6 +329,16 @@ read_form(const struct languages *languages, const struct task_form *form, const
 }
 
 int
+task_languages(const struct languages *languages, const char *path, json_t **ret_names, struct kettle_error *err)
+{
+	AUTO_TASK_FORM struct task_form form = {0};
+	int rc = task_form_open(path, &form, err);
+	if (rc == 0)
+		*ret_names = form.kind == TASK_FORM_SINGLE ? task_single_languages(languages, form.name) : json_array();
+	return rc;
+}
+
+int
 task_read_as(const struct languages *languages, const char *path, const char *lang, json_t **ret_bundle,
 	struct kettle_error *err)
 {

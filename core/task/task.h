@@ -30,6 +30,8 @@
  */
 extern const char *const task_running_keys[];
 
+/* The languages among which is to choose for the task at a path (task_single_languages); empty: it is no single file. */
+int task_languages(const struct languages *languages, const char *path, json_t **ret_names, struct kettle_error *err);
 /*
  * Reads a task in any of its forms (task_form.h): a folder or the path of its task.yml, a zip, a single reference file.
  * Sources may leave the folder by ../ as the format allows, but not by links, and a zip not at all; sizes are bounded.

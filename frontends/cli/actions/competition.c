@@ -87,14 +87,48 @@ on_planned(struct run *run, const json_t *result)
 	run_command(run);
 }
 
+static void
+call_dry(struct run *run, run_answer fn)
+{
+	AUTO_JSON json_t *args = json_copy(run->args.values);
+	json_object_set_new(args, "dry_run", json_true());
+	run_call(run, "competition.sync", args, fn);
+}
+
+static void
+show_plan(struct run *run)
+{
+	if (run->json)
+		run_command(run);
+	else
+		call_dry(run, on_planned);
+}
+
+static void
+on_tried(struct run *run, const json_t *problems)
+{
+	json_object_set(run->args.values, "problems", (json_t *)problems);
+	show_plan(run);
+}
+
+/* Unless that is forced, no leaderboard is made to which no submission could pass. */
+static void
+try_new(struct run *run, const json_t *result)
+{
+	json_t *created = json_object_get(result, "created");
+	AUTO_JSON json_t *args =
+		json_pack("{s:O, s:O}", "problems", json_object_get(run->args.values, "problems"), "name", created);
+	if (json_array_size(created) > 0)
+		run_call(run, "competition.try", args, on_tried);
+	else
+		show_plan(run);
+}
+
 void
 competition_start(struct run *run)
 {
-	if (run->json) {
-		run_command(run);
-		return;
-	}
-	AUTO_JSON json_t *args = json_copy(run->args.values);
-	json_object_set_new(args, "dry_run", json_true());
-	run_call(run, "competition.sync", args, on_planned);
+	if (member_true(run->args.values, "force"))
+		show_plan(run);
+	else
+		call_dry(run, try_new);
 }

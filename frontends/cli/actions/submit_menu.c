@@ -15,24 +15,10 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/json_access.h"
-#include "base/number.h"
 #include "base/popcorn_header.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-
-static const char *
-option_named(const char *word, const json_t *options)
-{
-	long long number = 0;
-	size_t i;
-	const json_t *option;
-	json_array_foreach(options, i, option)
-		if (strcasecmp(word, json_string_value(option)) == 0)
-			return json_string_value(option);
-	if (!number_parse_integer(word, &number) || number < 1)
-		return NULL;
-	return json_string_value(json_array_get(options, (size_t)number - 1));
-}
+#include "cli/run/menu.h"
 
 json_t *
 submit_choice(const char *line, const json_t *devices)
@@ -41,7 +27,7 @@ submit_choice(const char *line, const json_t *devices)
 	AUTO_FREE char *copy = xstrdup(line);
 	char *rest = NULL;
 	for (char *word = strtok_r(copy, " ,\t", &rest); word; word = strtok_r(NULL, " ,\t", &rest)) {
-		const char *name = option_named(word, devices);
+		const char *name = menu_option(word, devices);
 		if (!name)
 			return NULL;
 		if (!list_has_text(chosen, name))
@@ -50,44 +36,17 @@ submit_choice(const char *line, const json_t *devices)
 	return json_array_size(chosen) > 0 ? STEAL(chosen) : NULL;
 }
 
-/* Lists the options by number, prints the question below, and reads a line. */
-static void
-prompt(struct run *run, const json_t *options, const char *question, run_bytes fn)
-{
-	FILE *out = run->term.out;
-	size_t i;
-	const json_t *option;
-	json_array_foreach(options, i, option) {
-		fprintf(out, "  %zu  ", i + 1);
-		term_sanitize(out, json_string_value(option), 0);
-		fputc('\n', out);
-	}
-	fprintf(out, "%s: ", question);
-	fflush(out);
-	run_read_line(run, fn);
-}
-
-/* Says that a line names none of the options; they are then shown again. */
-static void
-say_unknown(const struct run *run, const char *line)
-{
-	AUTO_FREE char *typed = term_sanitized(line);
-	fprintf(run->term.out, "`%s` is none of them.\n", typed);
-}
-
-/* Returns the option that a line names; NULL: none. */
-static const char *
-option_typed(const char *line, const json_t *options)
-{
-	AUTO_FREE char *copy = xstrdup(line);
-	char *rest = NULL, *word = strtok_r(copy, " \t", &rest);
-	return word && !strtok_r(NULL, " \t", &rest) ? option_named(word, options) : NULL;
-}
-
 static json_t *
 options_of(const struct run *run, const char *kind)
 {
 	return json_object_get(run->args.own, kind);
+}
+
+static void
+prompt(struct run *run, const json_t *options, const char *question, run_bytes fn)
+{
+	menu_put(run->term.out, options, question);
+	run_read_line(run, fn);
 }
 
 /* ---- devices ---- */
@@ -100,7 +59,7 @@ devices_typed(struct run *run, const char *line, size_t size)
 	(void)size;
 	json_t *chosen = submit_choice(line, options_of(run, "devices"));
 	if (!chosen) {
-		say_unknown(run, line);
+		menu_say_unknown(run->term.out, line);
 		prompt_devices(run);
 		return;
 	}
@@ -160,9 +119,9 @@ static void
 mode_typed(struct run *run, const char *line, size_t size)
 {
 	(void)size;
-	const char *mode = option_typed(line, options_of(run, "modes"));
+	const char *mode = menu_typed(line, options_of(run, "modes"));
 	if (!mode && line[strspn(line, " \t")]) {
-		say_unknown(run, line);
+		menu_say_unknown(run->term.out, line);
 		prompt_mode(run);
 		return;
 	}
@@ -185,9 +144,9 @@ static void
 board_typed(struct run *run, const char *line, size_t size)
 {
 	(void)size;
-	const char *name = option_typed(line, options_of(run, "names"));
+	const char *name = menu_typed(line, options_of(run, "names"));
 	if (!name) {
-		say_unknown(run, line);
+		menu_say_unknown(run->term.out, line);
 		prompt_board(run);
 		return;
 	}

@@ -26,6 +26,7 @@
 #include "base/xalloc.h"
 #include "cli/args/help.h"
 #include "cli/run/follow.h"
+#include "cli/run/menu.h"
 #include "cli/run/run_internal.h"
 #include "common/template.h"
 #include "common/view.h"
@@ -354,7 +355,7 @@ run_name_options(const struct run *run, struct kettle_error *err)
 	struct args_row row;
 	snprintf(word, sizeof(word), "`%s`", err->member);
 	char *at = err->member[0] ? strstr(err->message, word) : NULL;
-	for (size_t i = 0; at && args_row(run->command, NULL, i, &row); i++) {
+	for (size_t i = 0; at && args_row(run->command, run->ui->own, i, &row); i++) {
 		if (row.positional || strcmp(row.name, err->member) != 0)
 			continue;
 		snprintf(rest, sizeof(rest), "%s", at + strlen(word));
@@ -509,6 +510,53 @@ task_loaded(struct run *run, const json_t *result)
 	replace_path(run, json_incref((json_t *)result));
 }
 
+static void prompt_language(struct run *run);
+static void read_task(struct run *run);
+
+static void
+language_typed(struct run *run, const char *line, size_t size)
+{
+	(void)size;
+	const char *lang = menu_typed(line, json_object_get(run->args.own, "languages"));
+	if (!lang) {
+		menu_say_unknown(run->term.out, line);
+		prompt_language(run);
+		return;
+	}
+	json_object_set_new(run->args.own, "lang", json_string(lang));
+	read_task(run);
+}
+
+static void
+prompt_language(struct run *run)
+{
+	menu_put(run->term.out, json_object_get(run->args.own, "languages"), "Which language? A number or a name");
+	run_read_line(run, language_typed);
+}
+
+/* Whether several languages fit a reference file: then the user chooses. */
+static bool
+chooses_language(struct run *run, const json_t *result)
+{
+	struct args_row row;
+	json_t *languages = json_object_get(result, "languages");
+	if (!languages)
+		return false;
+	end_work(run);
+	AUTO_FREE char *path = term_sanitized(path_argument(run, &row));
+	fprintf(run->term.out, "`%s` fits several languages:\n", path);
+	json_object_set(run->args.own, "languages", languages);
+	prompt_language(run);
+	return true;
+}
+
+static void
+task_read(struct run *run, const json_t *result)
+{
+	if (!chooses_language(run, result))
+		task_loaded(run, result);
+}
+
 /*
  * Refuses a task whose own files fail on a device, since every submission would fail in the same way, and a device
  * that lacks something that the task needs.
@@ -519,6 +567,8 @@ task_tried(struct run *run, const json_t *result)
 	struct kettle_error err = {0};
 	size_t i;
 	const json_t *one;
+	if (chooses_language(run, result))
+		return;
 	run->tried = json_incref(json_object_get(result, "tried"));
 	end_work(run);
 	json_array_foreach(run->tried, i, one) {
@@ -538,37 +588,44 @@ task_tried(struct run *run, const json_t *result)
 	replace_path(run, bundle);
 }
 
-/* Reads the task. devices: names. Checks that they have what the task needs, unless a new leaderboard is forced. */
+/*
+ * Reads the task. Checks that its devices have what it needs, unless a new leaderboard is forced: the given ones, else those
+ * of the board that changes, in `devices` of own.
+ */
 static void
-read_task(struct run *run, const json_t *devices)
+read_task(struct run *run)
 {
 	struct args_row row;
 	bool forced = !run->ui->updates && json_is_true(json_object_get(run->args.values, "force"));
 	bool tries = run->ui->tries && !forced && !args_flag(&run->args, "no-try");
-	AUTO_JSON json_t *args = json_pack("{s:s, s:s*, s:b, s:O*}", "path", path_argument(run, &row), "lang",
-		args_text(&run->args, "lang"), "probe", !forced, "device", devices);
+	json_t *given = json_object_get(run->args.values, "device");
+	AUTO_JSON json_t *args =
+		json_pack("{s:s, s:s*, s:b, s:O*}", "path", path_argument(run, &row), "lang", args_text(&run->args, "lang"),
+			"probe", !forced, "device", given ? given : json_object_get(run->args.own, "devices"));
+	if (run->term.ask && !run->json)
+		json_object_set_new(args, "choose", json_true());
 	if (tries) {
 		json_object_set_new(args, "try", json_true());
 		follow_trial(run);
 	}
-	run_call(run, "task.read", args, tries ? task_tried : task_loaded);
+	run_call(run, "task.read", args, tries ? task_tried : task_read);
 }
 
 static void
 board_shown(struct run *run, const json_t *result)
 {
-	read_task(run, json_object_get(json_object_get(result, "leaderboard"), "gpu_types"));
+	json_object_set(run->args.own, "devices", json_object_get(json_object_get(result, "leaderboard"), "gpu_types"));
+	read_task(run);
 }
 
 static void
 load_task(struct run *run)
 {
-	const json_t *devices = json_object_get(run->args.values, "device");
 	AUTO_JSON json_t *args = json_pack("{s:O*, s:i}", "name", json_object_get(run->args.values, "name"), "limit", 1);
-	if (run->ui->updates && json_array_size(devices) == 0)
+	if (run->ui->updates && json_array_size(json_object_get(run->args.values, "device")) == 0)
 		run_call(run, "leaderboard.show", args, board_shown);
 	else
-		read_task(run, devices);
+		read_task(run);
 }
 
 /* Loads a competition from this machine, or from a repository, which the engine fetches. */

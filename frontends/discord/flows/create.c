@@ -30,14 +30,14 @@ struct creations {
 };
 
 /*
- * One creation. form: {"id", "user", "begun", "name", "deadline", "file": {"filename", "url"}, "known"?: names of
- * devices}.
+ * One creation. form: {"id", "user", "begun", "name", "deadline", "file": {"filename", "url"}, "force"?: true, "known"?: names of
+ * devices, "devices"?: those that were chosen, "languages"?: those that fit the file, of which one is being chosen, "lang"?:
+ * that one}.
  */
 struct creation {
 	unsigned references;
 	struct interaction *interaction;
 	json_t *form, *task;
-	json_t *devices; /* chosen devices, or NULL */
 };
 
 static struct creation *
@@ -57,7 +57,6 @@ creation_unref(void *arg)
 	interaction_unref(creation->interaction);
 	json_decref(creation->form);
 	json_decref(creation->task);
-	json_decref(creation->devices);
 	free(creation);
 }
 
@@ -125,15 +124,38 @@ make(struct creation *creation)
 {
 	const json_t *form = creation->form;
 	call(creation, "leaderboard.create",
-		json_pack("{s:O, s:O, s:O, s:O*}", "name", json_object_get(form, "name"), "deadline",
-			json_object_get(form, "deadline"), "task", creation->task, "device", creation->devices),
+		json_pack("{s:O, s:O, s:O, s:O*, s:O*}", "name", json_object_get(form, "name"), "deadline",
+			json_object_get(form, "deadline"), "task", creation->task, "device", json_object_get(form, "devices"),
+			"force", json_object_get(form, "force")),
 		on_created);
 }
 
-/* ---- which devices ---- */
+static void
+on_tried(struct interaction *interaction, const json_t *result, void *arg)
+{
+	struct creation *creation = arg;
+	(void)interaction;
+	if (json_object_get(result, "imported"))
+		(void)json_object_set(creation->task, "imported", json_object_get(result, "imported"));
+	make(creation);
+}
+
+/* Unless that is forced, no board is made to which no submission could pass. */
+static void
+try_and_make(struct creation *creation)
+{
+	if (json_object_get(creation->form, "force"))
+		make(creation);
+	else
+		call(creation, "task.try",
+			json_pack("{s:O, s:O*}", "task", creation->task, "device", json_object_get(creation->form, "devices")),
+			on_tried);
+}
+
+/* ---- which devices, which language ---- */
 
 static void
-ask(struct interaction *interaction, const json_t *form, size_t offset)
+ask_devices(struct interaction *interaction, const json_t *form, size_t offset)
 {
 	const json_t *known = json_object_get(form, "known");
 	const char *id = json_text_or_empty(form, "id");
@@ -144,6 +166,25 @@ ask(struct interaction *interaction, const json_t *form, size_t offset)
 	message_menu(message, verb, "Devices", 1, MESSAGE_CHOICES_MAX, message_names(known, offset));
 	message_pages(message, "create", id, offset, MESSAGE_CHOICES_MAX, json_array_size(known));
 	interaction_answer(interaction, message);
+}
+
+static void
+ask_language(struct interaction *interaction, const json_t *form)
+{
+	AUTO_FREE char *verb = xasprintf("create:%s", json_text_or_empty(form, "id"));
+	AUTO_FREE char *file = answer_name(json_text_or_empty(json_object_get(form, "file"), "filename"));
+	json_t *message = message_printf("%s fits several languages. Which one is its task in?", file);
+	message_menu(message, verb, "Language", 1, 1, message_names(json_object_get(form, "languages"), 0));
+	interaction_answer(interaction, message);
+}
+
+static void
+ask(struct interaction *interaction, const json_t *form, size_t offset)
+{
+	if (json_object_get(form, "languages"))
+		ask_language(interaction, form);
+	else
+		ask_devices(interaction, form, offset);
 }
 
 /* Shows the menu when it can outlive this process; if it cannot be stored, it ends with the process. */
@@ -163,13 +204,28 @@ keep(struct creation *creation)
 	json_t *pending = bot->creations->pending, *form = json_copy(creation->form);
 	const char *id = json_text_or_empty(form, "id");
 	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%s", id);
-	(void)json_object_set(form, "task", creation->task);
+	/* The file is read again in the language of the devices, or the one that is chosen. */
+	if (!json_object_get(creation->task, "languages"))
+		(void)json_object_set(form, "task", creation->task);
 	(void)json_object_set_new(pending, id, form);
 	if (json_object_size(pending) > PENDING_MAX)
 		forget(bot, json_object_iter_key(json_object_iter(pending)));
 	creation->references++;
 	if (bot->host->state_put(bot->host, key, creation->form, on_stored, creation) < 0)
 		on_stored(creation, NULL, NULL);
+}
+
+/* The devices are known. */
+static void
+make_or_ask(struct creation *creation)
+{
+	json_t *languages = json_object_get(creation->task, "languages");
+	if (!languages) {
+		try_and_make(creation);
+		return;
+	}
+	(void)json_object_set(creation->form, "languages", languages);
+	keep(creation);
 }
 
 static void
@@ -183,11 +239,10 @@ on_devices(struct interaction *interaction, const json_t *devices, void *arg)
 	json_array_foreach(devices, i, device)
 		(void)json_array_append(known, json_object_get(device, "name"));
 	(void)json_object_set_new(creation->form, "known", known);
-	if (json_array_size(known) < 2) {
-		make(creation);
-		return;
-	}
-	keep(creation);
+	if (json_array_size(known) < 2)
+		make_or_ask(creation);
+	else
+		keep(creation);
 }
 
 static void
@@ -196,8 +251,9 @@ on_task(struct interaction *interaction, const json_t *task, void *arg)
 	struct creation *creation = arg;
 	(void)interaction;
 	creation->task = json_incref((json_t *)task);
-	if (creation->devices || json_array_size(json_object_get(json_object_get(task, "task"), "gpus")) > 0)
-		make(creation);
+	if (json_object_get(creation->form, "devices") ||
+		json_array_size(json_object_get(json_object_get(task, "task"), "gpus")) > 0)
+		make_or_ask(creation);
 	else
 		call(creation, "device.list", json_pack("{s:b}", "known", 1), on_devices);
 }
@@ -213,8 +269,9 @@ on_file(void *arg, const struct kettle_error *err, const void *data, size_t size
 	} else {
 		AUTO_FREE char *base64 = base64_encode(data, size);
 		call(creation, "task.unpack",
-			json_pack("{s:{s:O, s:s}}", "file", "name",
-				json_object_get(json_object_get(creation->form, "file"), "filename"), "base64", base64),
+			json_pack("{s:{s:O, s:s}, s:b, s:O*, s:O*}", "file", "name",
+				json_object_get(json_object_get(creation->form, "file"), "filename"), "base64", base64, "choose", 1,
+				"lang", json_object_get(creation->form, "lang"), "device", json_object_get(creation->form, "devices")),
 			on_task);
 	}
 	creation_unref(creation);
@@ -320,7 +377,7 @@ check(struct interaction *interaction, const json_t *zip, const json_t *referenc
 			(unsigned long long)limit);
 	else if (deadline && strcasecmp(deadline, "none") != 0 && time_parse_deadline(deadline, now, &ms, &err) < 0)
 		interaction_fail(interaction, &err);
-	else if (ms <= now)
+	else if (ms <= now && !interaction_flag(interaction, "force"))
 		interaction_say(interaction, "This deadline has already passed: choose a later one, or `none`.");
 	else
 		return true;
@@ -337,9 +394,10 @@ create_begin(struct interaction *interaction)
 	if (!check(interaction, zip, reference))
 		return;
 	struct creation *creation = creation_new(interaction,
-		json_pack("{s:s, s:s, s:I, s:s, s:s, s:{s:s, s:s}}", "id", interaction->id, "user", interaction->user, "begun",
-			(json_int_t)interaction->begun_ms, "name", name ? name : "", "deadline", deadline ? deadline : "none",
-			"file", "filename", json_text_or_empty(file, "filename"), "url", json_text_or_empty(file, "url")));
+		json_pack("{s:s, s:s, s:I, s:s, s:s, s:o*, s:{s:s, s:s}}", "id", interaction->id, "user", interaction->user,
+			"begun", (json_int_t)interaction->begun_ms, "name", name ? name : "", "deadline",
+			deadline ? deadline : "none", "force", interaction_flag(interaction, "force") ? json_true() : NULL, "file",
+			"filename", json_text_or_empty(file, "filename"), "url", json_text_or_empty(file, "url")));
 	if (may_create(interaction->actor))
 		check_name(creation);
 	else
@@ -367,11 +425,14 @@ take_choice(struct choice *choice, const json_t *form)
 		ask(interaction, form, choice->offset);
 	} else {
 		struct creation *creation = creation_new(interaction, json_copy((json_t *)form));
-		creation->devices = json_incref(interaction->values);
 		creation->task = json_incref(json_object_get(form, "task"));
 		(void)json_object_del(creation->form, "task");
+		if (json_object_del(creation->form, "languages") == 0)
+			(void)json_object_set(creation->form, "lang", json_array_get(interaction->values, 0));
+		else
+			(void)json_object_set(creation->form, "devices", interaction->values);
 		if (creation->task) {
-			make(creation);
+			try_and_make(creation);
 			creation_unref(creation);
 		} else {
 			fetch(creation);

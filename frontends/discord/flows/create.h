@@ -2,12 +2,13 @@
 /*
  * A new leaderboard, from the command to the board.
  *
- *     command ─▶ attachment fetched ─▶ task.unpack ─▶ devices known? ─ no ─▶ menu ─▶ chosen
- *                                                          │ yes                       │
- *                                                          └────▶ leaderboard.create ◀─┘
+ *     command ─▶ attachment fetched ─▶ task.unpack ─▶ devices and language known? ─ no ─▶ menu ─▶ chosen
+ *                        ▲                                 │ yes                             │  │
+ *                        │                                 └─▶ task.try, leaderboard.create ◀┘  │
+ *                        └────────────── where several languages fit the file ──────────────────┘
  *
- * While a menu waits, the task is in memory and the rest of the request is the state "make/ID": after a restart the attachment
- * is fetched again. Loop thread.
+ * While a menu waits, the task is in memory, unless several languages fit it, and the rest of the request is the state
+ * "make/ID": after a restart the attachment is fetched again. Loop thread.
  */
 #ifndef KETTLE_DISCORD_FLOWS_CREATE_H
 #define KETTLE_DISCORD_FLOWS_CREATE_H
@@ -23,7 +24,7 @@ void creations_free(struct creations *creations);
 
 /* Handles /leaderboard create. */
 void create_begin(struct interaction *interaction);
-/* Handles the menu of devices: "ID", or "OFFSET:ID" for a button to another page. */
+/* Handles the menus of devices and languages: "ID", or "OFFSET:ID" for a button to another page. */
 void create_chosen(struct interaction *interaction, const char *arguments);
 
 #endif

@@ -35,6 +35,7 @@ static void
 prepare(struct bot_fixture *f, json_t *gpus_take)
 {
 	fixture_answer(f, "task.unpack", json_pack("{s:s, s:{s:o}}", "name", "t", "task", "gpus", gpus_take));
+	fixture_answer(f, "task.try", json_object());
 	fixture_answer(f, "leaderboard.check_name", json_pack("{s:s}", "name", "new_one"));
 	fixture_answer(f, "device.list", json_pack("[{s:s}, {s:s}]", "name", "CPU", "name", "H100"));
 	fixture_answer(f, "leaderboard.create",
@@ -61,7 +62,8 @@ test_menu(void **state)
 	prepare(f, json_array());
 	const json_t *message = fixture_run(f, "leaderboard create", request(f, "task_zip", "t.zip"));
 	AUTO_FREE char *base64 = base64_encode(ZIP, strlen(ZIP));
-	fixture_called(f, 1, "task.unpack", json_pack("{s:{s:s, s:s}}", "file", "name", "t.zip", "base64", base64));
+	fixture_called(
+		f, 1, "task.unpack", json_pack("{s:{s:s, s:s}, s:b}", "file", "name", "t.zip", "base64", base64, "choose", 1));
 	fixture_called(f, 0, "device.list", json_pack("{s:b}", "known", 1));
 	fixture_says(
 		message, "Which devices should **new\\_one** be ranked on? You may choose several; each has its own ranking.");
@@ -92,6 +94,52 @@ test_no_menu(void **state)
 	prepare(f, json_array());
 	fixture_answer(f, "device.list", json_pack("[{s:s}]", "name", "CPU"));
 	assert_created(f, fixture_run(f, "leaderboard create", request(f, "reference_code", "t.py")), NULL);
+}
+
+/* Several languages fit the reference file: after the devices, and again when they are known, the user chooses one. */
+static void
+test_language(void **state)
+{
+	struct bot_fixture *f = *state;
+	prepare(f, json_array());
+	AUTO_JSON json_t *task = json_incref(json_object_get(f->answers, "task.unpack")), *several = json_deep_copy(task);
+	json_object_set_new(several, "languages", json_pack("[s, s]", "cu", "cpp"));
+	fixture_answer(f, "task.unpack", json_incref(several));
+	AUTO_FREE char *id =
+		xstrdup(fixture_button(fixture_run(f, "leaderboard create", request(f, "reference_code", "t.cpp")), 0, 0));
+	server_step(&f->server, "GET /files/", 200, NULL, ZIP);
+	const json_t *message = fixture_pressed(f, id, json_pack("[s]", "H100"));
+	fixture_has(message, "several languages");
+	AUTO_FREE char *base64 = base64_encode(ZIP, strlen(ZIP));
+	fixture_called(f, 0, "task.unpack",
+		json_pack(
+			"{s:{s:s, s:s}, s:b, s:[s]}", "file", "name", "t.cpp", "base64", base64, "choose", 1, "device", "H100"));
+	fixture_answer(f, "task.unpack", json_incref(task));
+	server_step(&f->server, "GET /files/", 200, NULL, ZIP);
+	assert_created(f, fixture_pressed(f, id, json_pack("[s]", "cpp")), json_pack("[s]", "H100"));
+	fixture_called(f, 2, "task.unpack",
+		json_pack("{s:{s:s, s:s}, s:b, s:s, s:[s]}", "file", "name", "t.cpp", "base64", base64, "choose", 1, "lang",
+			"cpp", "device", "H100"));
+	assert_int_equal(server_seen(&f->server, "GET /files/t.cpp"), 3);
+}
+
+/* A board to which no submission could pass is refused, unless it is forced; then it is not looked whether one could. */
+static void
+test_lacks(void **state)
+{
+	struct bot_fixture *f = *state;
+	prepare(f, json_pack("[s]", "CPU"));
+	AUTO_JSON json_t *task = json_incref(json_object_get(f->answers, "task.unpack"));
+	fixture_fail(f, "task.try", KETTLE_ECONFLICT, "It lacks torch.");
+	fixture_says(fixture_run(f, "leaderboard create", request(f, "task_zip", "t.zip")), "It lacks torch\\.");
+	fixture_called(f, 0, "task.try", json_pack("{s:O}", "task", task));
+	server_step(&f->server, "GET /files/", 200, NULL, ZIP);
+	json_t *forced = request(f, "task_zip", "t.zip");
+	(void)json_object_set_new(forced, "force", json_true());
+	(void)json_object_set_new(forced, "deadline", json_string("2020-01-01"));
+	(void)fixture_run(f, "leaderboard create", forced);
+	fixture_called(f, 0, "leaderboard.create",
+		json_pack("{s:s, s:s, s:O, s:b}", "name", "new_one", "deadline", "2020-01-01", "task", task, "force", 1));
 }
 
 /* A crash while the menu waits: what it was for is fetched again. */
@@ -285,6 +333,8 @@ creator_setup(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(test_menu),
 	TEST(test_no_menu),
+	TEST(test_language),
+	TEST(test_lacks),
 	TEST(test_restart),
 	TEST(test_many),
 	TEST(test_refusals),

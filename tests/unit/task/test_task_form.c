@@ -16,6 +16,7 @@
 #include "lib/languages.h"
 #include "lib/unit_test.h"
 #include "task/archive.h"
+#include "task/folder.h"
 #include "unit/scratch.h"
 
 #define YML \
@@ -346,6 +347,22 @@ test_single(void **state)
 	scratch_remove(scratch);
 }
 
+/* Between which languages is to choose: by the file's ending, where it fits another than the one that takes it by default. */
+static void
+test_single_languages(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name, *fits;
+	} cases[] = {{"relu.cpp", "[\"cpp\"]"}, {"relu.CPP", "[\"cpp\"]"}, {"relu.cu", "[]"}, {"relu.py", "[]"},
+		{"relu.zip", "[]"}, {"cpp", "[]"}};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *names = task_single_languages(languages, cases[i].name);
+		AUTO_FREE char *text = json_dumps(names, JSON_COMPACT);
+		assert_string_equal(text, cases[i].fits);
+	}
+}
+
 /* The references of the fixtures, by the endings that KernelBot uses. */
 static void
 test_single_fixtures(void **state)
@@ -398,6 +415,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_damaged),
 	cmocka_unit_test(test_limits),
 	cmocka_unit_test(test_single),
+	cmocka_unit_test(test_single_languages),
 	cmocka_unit_test(test_single_fixtures),
 	cmocka_unit_test(test_bad_single),
 };
