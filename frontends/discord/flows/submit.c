@@ -116,6 +116,7 @@ on_followed(void *arg, const struct kettle_error *err, json_t *result)
 }
 
 static void ask_devices(struct attempt *attempt, const struct kettle_error *refused);
+static void fetch(struct attempt *attempt);
 
 /* Whether the submission lacks only a choice of devices. */
 static bool
@@ -149,17 +150,9 @@ on_submitted(void *arg, const struct kettle_error *err, json_t *result)
 }
 
 static void
-on_stored(void *arg, const struct kettle_error *err, json_t *result)
+call(struct attempt *attempt)
 {
-	struct attempt *attempt = arg;
 	const struct kettle_host *host = attempt->bot->host;
-	(void)result;
-	if (err->code) {
-		interaction_fail(attempt->interaction, err);
-		attempt_free(attempt);
-		return;
-	}
-	failpoint("discord.requested");
 	const json_t *form = attempt->form;
 	AUTO_FREE char *request = xasprintf("discord:%s", json_text_or_empty(form, "request"));
 	AUTO_JSON json_t *args = json_pack("{s:{s:s, s:s}, s:s, s:s*, s:O*, s:b, s:s}", "file", "name",
@@ -168,6 +161,23 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 		json_object_get(form, "devices"), "no_wait", 1, "request", request);
 	if (host->call(host, attempt->interaction->actor, "submit", args, on_submitted, attempt) < 0)
 		attempt_free(attempt);
+}
+
+static void
+on_stored(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct attempt *attempt = arg;
+	(void)result;
+	if (err->code) {
+		interaction_fail(attempt->interaction, err);
+		attempt_free(attempt);
+		return;
+	}
+	failpoint("discord.requested");
+	if (attempt->code)
+		call(attempt);
+	else
+		fetch(attempt);
 }
 
 static void
@@ -361,9 +371,10 @@ on_file(void *arg, const struct kettle_error *err, const void *data, size_t size
 		attempt_free(attempt);
 		return;
 	}
+	failpoint("discord.fetched");
 	attempt->code = base64_encode(data, size);
 	if (json_object_get(attempt->form, "chosen"))
-		store(attempt);
+		call(attempt); /* it is stored */
 	else
 		choose(attempt, data, size);
 }
@@ -427,12 +438,10 @@ take_choice(struct interaction *interaction, json_t *kept, const char *request)
 	interaction_answer(interaction, message_new("Submitting…"));
 	struct attempt *attempt = attempt_new(interaction, form);
 	attempt->code = code ? xstrdup(code) : NULL;
-	(void)host->state_put(host, key, NULL, NULL, NULL);
 	(void)json_object_del(interaction->bot->submit->pending_menus, request);
-	if (attempt->code)
-		store(attempt);
-	else
-		fetch(attempt);
+	store(attempt);
+	/* Behind that, since a choice that neither has is lost with this process. */
+	(void)host->state_put(host, key, NULL, NULL, NULL);
 }
 
 void
