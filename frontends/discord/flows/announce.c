@@ -69,21 +69,25 @@ announce_new(struct bot *bot)
 	return announce;
 }
 
+void
+announce_board(struct bot *bot, json_int_t id, const char *name)
+{
+	char now[TIME_TEXT_SIZE];
+	time_text(bot->host->utc_ms(bot->host), now);
+	AUTO_JSON json_t *event = json_pack(
+		"{s:s, s:s, s:I, s:s}", "kind", "leaderboard.updated", "at", now, "leaderboard", id, "leaderboard_name", name);
+	announcement_add(bot->announce, event, board_news_changed);
+}
+
 static void
 on_boards(void *arg, const struct kettle_error *err, json_t *boards)
 {
-	struct announce *announce = arg;
-	char now[TIME_TEXT_SIZE];
+	struct bot *bot = arg;
 	size_t i;
 	const json_t *board;
-	time_text(announce->bot->host->utc_ms(announce->bot->host), now);
-	json_array_foreach(boards, i, board) {
-		if (err->code || announce->bot->stopping)
-			return;
-		AUTO_JSON json_t *event = json_pack("{s:s, s:s, s:O, s:O}", "kind", "leaderboard.updated", "at", now,
-			"leaderboard", json_object_get(board, "id"), "leaderboard_name", json_object_get(board, "name"));
-		announcement_add(announce, event, board_news_changed);
-	}
+	json_array_foreach(boards, i, board)
+		if (!err->code && !bot->stopping)
+			announce_board(bot, member_int(board, "id"), json_text_or_empty(board, "name"));
 }
 
 void
@@ -92,7 +96,7 @@ announce_boards(struct bot *bot)
 	const struct kettle_host *host = bot->host;
 	AUTO_JSON json_t *actor = bot_own_actor(), *args = json_object();
 	if (*bot->settings.forum)
-		(void)host->call(host, actor, "leaderboard.list", args, on_boards, bot->announce);
+		(void)host->call(host, actor, "leaderboard.list", args, on_boards, bot);
 }
 
 void

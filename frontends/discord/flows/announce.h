@@ -23,6 +23,8 @@ struct announce *announce_new(struct bot *bot);
 bool announce_event(struct bot *bot, const json_t *event);
 /* Makes posts for active public boards that have none in the forum yet, such as boards older than the bot. */
 void announce_boards(struct bot *bot);
+/* Brings what the server has of a board up to date: its post, and its results if the board is no longer public. */
+void announce_board(struct bot *bot, json_int_t id, const char *name);
 /*
  * Stops announcing, after the bot's requests have ended. Events that are not done come again after a restart. NULL is
  * allowed.

@@ -24,6 +24,7 @@
 #include "common/report.h"
 #include "common/source_path.h"
 #include "common/template.h"
+#include "discord/flows/announce.h"
 #include "discord/flows/result_threads.h"
 #include "discord/interaction/later.h"
 #include "discord/interaction/outbox.h"
@@ -56,7 +57,6 @@ struct report {
 	size_t used;
 	bool anew;      /* the thread was deleted, and a new one made */
 	unsigned tries; /* questions that the engine could not answer */
-	char *result;   /* the name of the public thread */
 };
 
 static void find_thread(struct report *report);
@@ -77,7 +77,6 @@ free_report(struct report *report)
 	json_decref(report->files);
 	json_decref(report->fetched);
 	buf_free(&report->bytes);
-	free(report->result);
 	free(report);
 }
 
@@ -269,9 +268,7 @@ on_result_thread(void *arg, const struct outbox_answer *answer)
 		warn(report, "A ranked result has no thread", answer->err);
 		told(report);
 	} else {
-		result_threads_add(report->msg->bot, member_int(report->event, "leaderboard"), answer->id,
-			thread_channel(report->msg->interaction), report->result);
-		post(report, answer->id, ":result", json_pack("[o]", result_message(report)), on_result_posted);
+		post_result(report);
 	}
 }
 
@@ -288,27 +285,43 @@ result_name(const struct report *report)
 static void
 keep_result(struct report *report)
 {
-	AUTO_FREE char *key = job_key(report, "result");
-	free(report->result);
-	report->result = result_name(report);
-	keep_thread(report->msg, key, report->result, NULL, on_result_thread, report);
+	AUTO_FREE char *key = job_key(report, "result"), *name = result_name(report);
+	keep_thread(report->msg, key, name, NULL, on_result_thread, report);
 }
 
-/* Checks that the board is still public: the event may be older than that. */
+/* Checks that the board is still public: the event may be older than its closing, and that older than the thread, which is then removed. */
 static void
 on_board(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct report *report = arg;
+	struct bot *bot = report->msg->bot;
 	const json_t *board = json_object_get(result, "leaderboard");
-	if (report->msg->bot->stopping || err->code == KETTLE_ECANCELED)
+	json_int_t id = member_int(report->event, "leaderboard");
+	AUTO_FREE char *key = job_key(report, "result");
+	const char *thread = outbox_id(bot, key);
+	bool shown = err->code == 0 && member_int(board, "id") == id && member_is(board, "visibility", "public");
+	if (bot->stopping || err->code == KETTLE_ECANCELED) {
 		leave(report);
-	else if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO)
-		later_call(report->msg->bot, rest_backoff(++report->tries), post_result, report);
-	else if (err->code || member_int(board, "id") != member_int(report->event, "leaderboard") ||
-			 !member_is(board, "visibility", "public"))
-		told(report);
-	else
+	} else if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO) {
+		later_call(bot, rest_backoff(++report->tries), post_result, report);
+	} else if (shown && *thread) {
+		post(report, thread, ":result", json_pack("[o]", result_message(report)), on_result_posted);
+	} else if (shown) {
 		keep_result(report);
+	} else {
+		if (*thread)
+			announce_board(bot, id, json_text_or_empty(report->msg->record, "board"));
+		told(report);
+	}
+}
+
+/* A thread is noted before the board is looked at: what closes the board later finds it. */
+static void
+note_thread(const struct report *report, const char *thread)
+{
+	AUTO_FREE char *name = result_name(report);
+	result_threads_add(report->msg->bot, member_int(report->event, "leaderboard"), thread,
+		thread_channel(report->msg->interaction), name);
 }
 
 static void
@@ -317,14 +330,15 @@ post_result(void *arg)
 	struct report *report = arg;
 	const struct kettle_host *host = report->msg->bot->host;
 	AUTO_FREE char *key = job_key(report, "result");
+	const char *thread = outbox_id(report->msg->bot, key);
 	AUTO_JSON json_t *actor = bot_own_actor(), *args = json_pack("{s:s, s:i}", "name",
 												   json_text_or_empty(report->msg->record, "board"), "limit", 1);
+	if (*thread)
+		note_thread(report, thread);
 	if (report->msg->bot->stopping)
 		leave(report);
 	else if (!is_public(report))
 		told(report);
-	else if (*outbox_id(report->msg->bot, key))
-		keep_result(report);
 	else if (host->call(host, actor, "leaderboard.show", args, on_board, report) < 0)
 		leave(report);
 }

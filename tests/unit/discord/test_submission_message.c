@@ -17,14 +17,21 @@
 #define POST_THREAD "POST /api/channels/" THREAD "/messages"
 #define POST_THREADS "POST /api/channels/" SUBMISSIONS "/threads"
 
-static unsigned failures; /* of submission.show that are to come */
+static unsigned failures;      /* of submission.show that are to come */
+static const char *visibility; /* of the board */
+static bool closes;            /* ... when it has been shown once */
 
 static int
 on_call(void *arg, const json_t *actor, const char *command, const json_t *args, json_t **ret_result,
 	struct kettle_error *err)
 {
 	(void)arg, (void)actor, (void)args;
-	if (strcmp(command, "submission.show") != 0)
+	if (strcmp(command, "leaderboard.show") == 0) {
+		*ret_result =
+			json_pack("{s:{s:i, s:s, s:s, s:s, s:[s], s:n, s:n, s:b}}", "leaderboard", "id", 7, "name", "vec_add",
+				"description", "", "visibility", visibility, "gpu_types", "CPU", "deadline", "opens", "ended", 0);
+		visibility = closes ? "closed" : "public";
+	} else if (strcmp(command, "submission.show") != 0)
 		*ret_result = json_array();
 	else if (failures == 0)
 		*ret_result =
@@ -55,6 +62,8 @@ setup(void **state)
 	json_t *kept = kettle_fake_state(f->fake);
 	bool begun = false;
 	failures = 0;
+	closes = false;
+	visibility = "public";
 	kettle_fake_answer(f->fake, on_call, NULL);
 	json_object_set_new(kept, "sub/1",
 		json_pack("{s:{s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:i}, s:i, s:s, s:s, s:s, s:b, s:[{s:i, s:s}]}",
@@ -141,11 +150,32 @@ test_report_waits_for_the_engine(void **state)
 	assert_int_equal(server_seen(&f->server, POST_THREAD), 1);
 }
 
+/* A board that closes while the thread of a result is on its way: what is made then goes again, and says no more. */
+static void
+test_result_of_a_board_that_closes(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_JSON json_t *event =
+		json_pack("{s:s, s:s, s:i, s:i, s:i, s:s, s:s, s:b, s:{s:i, s:s, s:s, s:s, s:i, s:i, s:f, s:b}}", "kind",
+			"job.done", "at", AT, "seq", 9, "submission", 1, "leaderboard", 7, "leaderboard_name", "vec_add",
+			"user_name", "ada", "closed", 0, "data", "job", 5, "device", "CPU", "state", "passed", "mode", "ranked",
+			"rank", 1, "of", 1, "score", 1e-3, "best", 1);
+	closes = true;
+	server_step(&f->server, POST_THREADS, 200, NULL, "{\"id\": \"2000\"}");
+	assert_true(lives_event(&f->bot, event));
+	fixture_done(f, 1);
+	fixture_seen(f, "DELETE /api/channels/2000", 1);
+	assert_int_equal(server_seen(&f->server, "POST /api/channels/2000/messages"), 0);
+	(void)kettle_fake_run(f->fake, NULL, NULL, 1000);
+	assert_null(json_object_get(kettle_fake_state(f->fake), "result/7/2000"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
 	TEST(test_thread_is_lost_once),
 	TEST(test_deleted_message_stays_away),
 	TEST(test_report_waits_for_the_engine),
+	TEST(test_result_of_a_board_that_closes),
 };
 
 UNIT_TESTS(test_submission_message);
