@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The public threads of ranked results, which are deleted with their board's post. Loop thread. */
+/* The public threads of ranked results, which are deleted when their board stops being public. Loop thread. */
 #ifndef KETTLE_DISCORD_FLOWS_RESULT_THREADS_H
 #define KETTLE_DISCORD_FLOWS_RESULT_THREADS_H
 

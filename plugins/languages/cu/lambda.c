@@ -164,7 +164,7 @@ is_doubtful_header(const char *name)
 	return strpbrk(name, "./") ? !has_name(headers, name) : has_name(strangers, name);
 }
 
-/* What follows #include. */
+/* Whether the file after #include may have a lambda. */
 static bool
 is_doubtful_include(struct search *search, const char *from, int depth)
 {

@@ -447,7 +447,7 @@ on_packed(void *arg)
 	if (job->phase == REMOTE_PACKING && job->cancelled) {
 		end_cancelled(job);
 	} else if (job->phase == REMOTE_PACKING && packing->err.code < 0) {
-		/* What OpenSSL refuses here, it refuses for every plan. */
+		/* OpenSSL would refuse every plan like this one. */
 		remote_lost(job, packing->err.code == KETTLE_EINTERNAL ? KETTLE_LOSS_MISCONFIGURED : KETTLE_LOSS_PERMANENT,
 			"Its plan cannot be sealed: %s", packing->err.message);
 	} else if (job->phase == REMOTE_PACKING) {
