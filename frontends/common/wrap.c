@@ -55,19 +55,6 @@ wrap_end(const char *text, size_t width)
 	return at;
 }
 
-size_t
-wrap_widest(const char *text)
-{
-	size_t widest = 0;
-	while (*(text += strspn(text, " \n"))) {
-		const char *end = word_end(text);
-		size_t columns = columns_between(text, end);
-		widest = columns > widest ? columns : widest;
-		text = end;
-	}
-	return widest;
-}
-
 /* Returns the column in which a wrapped line continues. */
 static size_t
 hanging(const char *line, const char *end, size_t width)

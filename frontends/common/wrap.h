@@ -7,8 +7,6 @@
 
 /* Returns the end of a line of so many columns: after a word, and at least after the first one. */
 const char *wrap_end(const char *text, size_t width);
-/* Columns of the widest word. */
-size_t wrap_widest(const char *text);
 /*
  * Writes text whose lines may have styles. A line that is too wide continues where its last cell begins, if that is in
  * its left half, else where its first word begins, after a mark such as "✗".

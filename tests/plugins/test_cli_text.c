@@ -274,7 +274,6 @@ test_wrap(void **state)
 	assert_wrapped("  key      the value goes on", 22, "  key      the value\n           goes on");
 	assert_wrapped("x an-unbreakable-word-of-a-path then", 12, "x\nan-unbreakable-word-of-a-path\nthen");
 	assert_wrapped("日本語 日本語 日本語", 14, "日本語 日本語\n日本語");
-	assert_int_equal(wrap_widest("a bcd\nef"), 3);
 	assert_string_equal(wrap_end("abc def", 2), " def");
 }
 

@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
@@ -76,17 +74,6 @@ boards_get(struct interaction *interaction, interaction_fn fn, kettle_fn end, vo
 	struct wanted *wanted = xmalloc(sizeof(*wanted));
 	*wanted = (struct wanted){fn, end, arg, interaction->bot->boards_generation};
 	interaction_call(interaction, "leaderboard.list", json_object(), on_boards, free_wanted, wanted);
-}
-
-const json_t *
-boards_find(const json_t *boards, const char *name)
-{
-	size_t i;
-	const json_t *board;
-	json_array_foreach(boards, i, board)
-		if (strcasecmp(json_text_or_empty(board, "name"), name) == 0)
-			return board;
-	return NULL;
 }
 
 void

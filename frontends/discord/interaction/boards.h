@@ -12,8 +12,6 @@
  * known. end and arg as for interaction_call.
  */
 void boards_get(struct interaction *interaction, interaction_fn fn, kettle_fn end, void *arg);
-/* The board of that name among them, ignoring case; NULL: there is none. Borrowed. */
-const json_t *boards_find(const json_t *boards, const char *name);
 /* Forgets the lists: a board, or the right to see one, has changed. */
 void boards_forget(struct bot *bot);
 

@@ -81,12 +81,6 @@ answer_missing(const struct kettle_error *err)
 	return (struct modal_reply){.kind = garbage ? REPLY_GARBAGE : REPLY_SILENT, .why = err->message};
 }
 
-struct modal_reply
-answer_garbage(const char *why)
-{
-	return (struct modal_reply){.kind = REPLY_GARBAGE, .why = why};
-}
-
 static bool
 is_said(const struct modal_reply *reply)
 {

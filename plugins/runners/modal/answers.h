@@ -44,8 +44,6 @@ struct modal_reply answer_judge(
 	const char *app_url, const struct kettle_http_answer *answer, json_t **ret_json, struct kettle_error *ret_why);
 /* Likewise, if there was no answer; the sentence is err's. */
 struct modal_reply answer_missing(const struct kettle_error *err);
-/* A reply of kind GARBAGE with this sentence. */
-struct modal_reply answer_garbage(const char *why);
 /*
  * The name of a call in a 200 of this interface, fit for a path; borrowed from the reply. NULL: it has none, or the
  * reply is not such a 200, and *ret_why says what is wrong.
