@@ -338,7 +338,7 @@ ask_devices(struct interaction *interaction, const json_t *board, size_t offset)
 	put_times(&times, board);
 	json_t *message =
 		message_printf("%s%s\nWhich rankings do you want to see? You may choose several devices.", shown, times.data);
-	message_menu(message, id, "Devices", 1, MESSAGE_CHOICES_MAX, message_names(devices, offset));
+	message_menu(message, id, "Devices", MESSAGE_CHOICES_MAX, message_names(devices, offset));
 	message_pages(message, "show", name, offset, MESSAGE_CHOICES_MAX, json_array_size(devices));
 	interaction_answer(interaction, message);
 }

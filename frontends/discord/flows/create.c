@@ -163,7 +163,7 @@ ask_devices(struct interaction *interaction, const json_t *form, size_t offset)
 	AUTO_FREE char *verb = xasprintf("create:%s", id), *name = answer_bold(json_text_or_empty(form, "name"));
 	json_t *message =
 		message_printf("Which devices should %s be ranked on? You may choose several; each has its own ranking.", name);
-	message_menu(message, verb, "Devices", 1, MESSAGE_CHOICES_MAX, message_names(known, offset));
+	message_menu(message, verb, "Devices", MESSAGE_CHOICES_MAX, message_names(known, offset));
 	message_pages(message, "create", id, offset, MESSAGE_CHOICES_MAX, json_array_size(known));
 	interaction_answer(interaction, message);
 }
@@ -174,7 +174,7 @@ ask_language(struct interaction *interaction, const json_t *form)
 	AUTO_FREE char *verb = xasprintf("create:%s", json_text_or_empty(form, "id"));
 	AUTO_FREE char *file = answer_name(json_text_or_empty(json_object_get(form, "file"), "filename"));
 	json_t *message = message_printf("%s fits several languages. Which one is its task in?", file);
-	message_menu(message, verb, "Language", 1, 1, message_names(json_object_get(form, "languages"), 0));
+	message_menu(message, verb, "Language", 1, message_names(json_object_get(form, "languages"), 0));
 	interaction_answer(interaction, message);
 }
 

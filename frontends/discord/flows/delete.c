@@ -111,7 +111,7 @@ on_user(struct interaction *interaction, const json_t *user, void *arg)
 		return;
 	}
 	json_t *message = message_new("Which leaderboard do you want to delete, with all its submissions?");
-	message_menu(message, "delete:", "Leaderboard", 1, 1, message_names(names, offset));
+	message_menu(message, "delete:", "Leaderboard", 1, message_names(names, offset));
 	message_pages(message, "delete", "", offset, MESSAGE_CHOICES_MAX, count);
 	interaction_answer(interaction, message);
 }

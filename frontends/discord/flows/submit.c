@@ -220,7 +220,7 @@ ask(struct attempt *attempt, size_t offset)
 	buf_printf(&text, "Which devices of **%s** should your submission run on? You may choose several.", board);
 	add_refusals(&text, json_object_get(form, "refused"));
 	json_t *message = message_new(text.data);
-	message_menu(message, id, "Devices", 1, MESSAGE_CHOICES_MAX, message_names(known, offset));
+	message_menu(message, id, "Devices", MESSAGE_CHOICES_MAX, message_names(known, offset));
 	message_pages(message, "submit", json_text_or_empty(form, "request"), offset, MESSAGE_CHOICES_MAX, count);
 	interaction_answer(attempt->interaction, message);
 }

@@ -130,8 +130,7 @@ cut_member(json_t *choice, const char *key)
 }
 
 void
-message_menu(
-	json_t *message, const char *custom_id, const char *placeholder, unsigned min, unsigned max, json_t *choices_take)
+message_menu(json_t *message, const char *custom_id, const char *placeholder, unsigned max, json_t *choices_take)
 {
 	size_t i;
 	json_t *choice;
@@ -144,9 +143,9 @@ message_menu(
 		(void)json_array_remove(choices_take, json_array_size(choices_take) - 1);
 	if (max > json_array_size(choices_take))
 		max = (unsigned)json_array_size(choices_take);
-	(void)json_array_append_new(new_row(message),
-		json_pack("{s:i, s:s, s:s, s:i, s:i, s:o}", "type", COMPONENT_MENU, "custom_id", custom_id, "placeholder", cut,
-			"min_values", (int)min, "max_values", (int)max, "options", choices_take));
+	(void)json_array_append_new(
+		new_row(message), json_pack("{s:i, s:s, s:s, s:i, s:i, s:o}", "type", COMPONENT_MENU, "custom_id", custom_id,
+							  "placeholder", cut, "min_values", 1, "max_values", (int)max, "options", choices_take));
 }
 
 json_t *

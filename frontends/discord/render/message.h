@@ -31,10 +31,9 @@ void message_file_base64(json_t *message, const char *name, const char *base64);
 void message_button(json_t *message, enum message_style style, const char *label, const char *custom_id);
 /*
  * Adds a row with a menu. choices_take: [{"label", "value", "description"?}], at most MESSAGE_CHOICES_MAX; labels and
- * descriptions are cut to Discord's limits. min and max: how many can be chosen.
+ * descriptions are cut to Discord's limits. max: how many can be chosen, at least one.
  */
-void message_menu(
-	json_t *message, const char *custom_id, const char *placeholder, unsigned min, unsigned max, json_t *choices_take);
+void message_menu(json_t *message, const char *custom_id, const char *placeholder, unsigned max, json_t *choices_take);
 /* Choices of a menu whose labels and values are these names, at most MESSAGE_CHOICES_MAX from offset on. New reference. */
 json_t *message_names(const json_t *names, size_t offset);
 /* Adds buttons for the previous and the next page, "VERB:OFFSET:WHAT"; none if there is only one page. */
