@@ -193,13 +193,6 @@ remote_step_wait(struct remote_job *job)
 }
 
 static void
-clear_failures(struct remote_job *job)
-{
-	job->failures = job->invalid_answers = job->absent = 0;
-	job->failing = 0;
-}
-
-static void
 back_off(struct remote_job *job, unsigned failures)
 {
 	const struct remote_pace *pace = &job->remote->pace;
@@ -296,7 +289,7 @@ take_unended(struct remote_job *job, bool runs, const char *unheard)
 	if (job->phase == REMOTE_FINDING)
 		job->absent++;
 	else
-		clear_failures(job);
+		job->failing = job->failures = job->invalid_answers = job->absent = 0;
 	if (runs && !job->running)
 		job->since = now;
 	set_due(job, now + interval_ms(job, now));
