@@ -32,13 +32,6 @@ post_of(const struct announcement *a)
 	return outbox_known(a->bot, key);
 }
 
-static void
-forget(const struct announcement *a)
-{
-	AUTO_FREE char *key = key_of(a);
-	outbox_forget(a->bot, key);
-}
-
 /* Returns the name of the post's thread; NULL: it is a message. */
 static const char *
 name_of(const json_t *post)
@@ -141,7 +134,8 @@ board_post_refresh(struct announcement *a, announcement_fn step)
 static void
 on_last(struct announcement *a)
 {
-	forget(a);
+	AUTO_FREE char *key = key_of(a);
+	outbox_forget(a->bot, key);
 	announcement_end(a);
 }
 

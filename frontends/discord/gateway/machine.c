@@ -567,14 +567,6 @@ machine_due(const struct machine *m)
 	return m->due < m->heartbeat_due ? m->due : m->heartbeat_due;
 }
 
-/* A connection that cannot be made counts as unreachable. */
-static void
-give_up_connecting(struct machine *m)
-{
-	m->unreachable++;
-	close_to_resume(m, "Discord's gateway does not answer");
-}
-
 void
 machine_timer(struct machine *m, uint64_t now)
 {
@@ -590,7 +582,8 @@ machine_timer(struct machine *m, uint64_t now)
 		connect_now(m, now);
 		break;
 	case PHASE_CONNECTING:
-		give_up_connecting(m);
+		m->unreachable++;
+		close_to_resume(m, "Discord's gateway does not answer");
 		break;
 	case PHASE_HELLO:
 		close_to_resume(m, "Discord's gateway did not say HELLO");

@@ -79,13 +79,6 @@ limits_new(unsigned per_second, unsigned invalid_max, unsigned wait_max_ms)
 	return limits;
 }
 
-static void
-bucket_free(struct bucket *bucket)
-{
-	free(bucket->key);
-	free(bucket);
-}
-
 /* Frees all buckets, or (all false) those that have expired with no request under way. */
 static void
 sweep(struct limits *limits, bool all, uint64_t now)
@@ -97,7 +90,8 @@ sweep(struct limits *limits, bool all, uint64_t now)
 				continue;
 			}
 			*at = bucket->chain;
-			bucket_free(bucket);
+			free(bucket->key);
+			free(bucket);
 			limits->count--;
 		}
 	limits->sweep_at = 2 * limits->count + SWEEP_LEAST;
