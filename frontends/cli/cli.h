@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The plugin `cli`: what the command line adds to the commands of the table. */
+/* The plugin `cli`: additions of the command line to the commands of the table. */
 #ifndef KETTLE_CLI_CLI_H
 #define KETTLE_CLI_CLI_H
 

@@ -15,7 +15,7 @@
 
 #include "discord/interaction/interaction.h"
 
-struct creations; /* what the flow remembers */
+struct creations; /* the flow's state */
 
 /* Also removes old menus of an earlier process. */
 struct creations *creations_new(struct bot *bot);

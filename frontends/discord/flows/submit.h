@@ -15,7 +15,7 @@
 
 #include "discord/interaction/interaction.h"
 
-struct submit; /* what the flow remembers */
+struct submit; /* the flow's state */
 
 /* Calls done(arg) when the submissions of an earlier process were asked again, and submission_message.h has them. */
 struct submit *submit_new(struct bot *bot, kettle_fn done, void *arg);

@@ -115,7 +115,7 @@ kettle_explain_reported(const json_t *outcome)
 	return NULL;
 }
 
-/* ---- what a machine lacks ---- */
+/* ---- missing headers and libraries ---- */
 
 /*
  * Returns the part of the machine's toolkit whose names (`key`: headers or libraries) begin like this one; NULL: none.

@@ -82,7 +82,7 @@ struct notes {
 	uint64_t pages[CHUNK];
 	uint32_t text_used;
 	int fd, pagemap;
-	uint64_t end; /* of what was written */
+	uint64_t end; /* offset behind the written pages */
 	const struct dump_process *process;
 };
 

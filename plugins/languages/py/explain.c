@@ -152,7 +152,7 @@ find_trace(const char *text, const char *submission)
 	return found;
 }
 
-/* ---- what is missing ---- */
+/* ---- missing modules and devices ---- */
 
 /* Finds the module of the last `No module named 'X'`; len 0: none. */
 static struct span

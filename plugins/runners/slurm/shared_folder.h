@@ -75,7 +75,7 @@ char *shared_folder_result(const char *folder, const char *name);
 int shared_folder_results(const char *folder, size_t most, json_t **ret_names, struct kettle_error *err);
 /* The whole lines after an offset of a job's progress. Moves the offset. New string; NULL: there are none. */
 char *shared_folder_progress(const char *folder, const char *name, size_t *offset);
-/* The report of a run of kettle-exec --doctor. 1; 0: there is none yet. New string in *ret_text. */
+/* Reads the report of a run of kettle-exec --doctor. Returns 1; 0: there is none yet. New string in *ret_text. */
 int shared_folder_report(const char *folder, const char *name, char **ret_text, size_t *ret_size);
 /* The last line that a job's script has printed; array as for shared_folder_put. New string; "": nothing. */
 char *shared_folder_last_words(const char *folder, const char *name, const char *array, size_t task);
