@@ -52,6 +52,8 @@
 	"[ \"$last\" ] || echo \"$id|N/A|PENDING|Priority|$name|.\" >>queue\n" \
 	"echo $id\n"
 #define SCANCEL "rm -f queue; echo >>cancelled\n"
+/* In front of sbatch: its first call waits until open_gate, so that what comes meanwhile waits for the next one. */
+#define GATE "[ ! -p gate ] || { read line <gate; rm gate; }\n"
 
 struct fault {
 	const char *script; /* NULL: the command is missing */
@@ -194,6 +196,23 @@ submit(size_t number, int attempt)
 	assert_int_equal(ops->submit(instances[number], &job, plan, &err), 0);
 }
 
+static void
+close_gate(size_t number)
+{
+	AUTO_FREE char *gate = path_of(number, "gate");
+	assert_int_equal(mkfifo(gate, 0600), 0);
+}
+
+static void
+open_gate(size_t number)
+{
+	AUTO_FREE char *gate = path_of(number, "gate");
+	FILE *file = fopen(gate, "w");
+	assert_non_null(file);
+	fputc('\n', file);
+	assert_int_equal(fclose(file), 0);
+}
+
 static json_t *
 reports(const char *ref, const char *kind)
 {
@@ -243,6 +262,20 @@ find(const char *ref)
 {
 	AUTO_FREE char *name = xasprintf("kettle-t-%s", ref);
 	return slurm_job_find(instances[strtoul(ref, NULL, 10)], name);
+}
+
+static int
+is_in_batch(void *arg)
+{
+	const struct slurm_job *own = find(arg);
+	return own && own->in_batch;
+}
+
+static int
+waits_for_sbatch(void *arg)
+{
+	const struct slurm_job *own = find(arg);
+	return own && (own->wanted || own->in_batch);
 }
 
 static int
@@ -365,11 +398,17 @@ test_scancel_unlisted(void **state)
 	(void)state;
 	size_t one = start(60, 60);
 	play(one, "squeue", "kill -STOP $$\n");
+	close_gate(one);
 	play(one, "sbatch",
-		"for a; do case $a in --array=*) echo 'error: Socket timed out' >&2; exit 1 ;; esac; done\necho 7\n");
+		GATE "for a; do case $a in --array=*) echo 'error: Socket timed out' >&2; exit 1 ;; esac; done\necho 7\n");
 	play(one, "scancel", "echo \"$*\" >cancelled.new; mv cancelled.new cancelled\n");
-	for (int i = 1; i <= 3; i++)
-		submit(one, i); /* the first one goes alone */
+	submit(one, 1);
+	assert_int_equal(kettle_fake_run(fake, is_in_batch, (void *)ref_of(one, 1), PATIENCE_MS), 0);
+	for (int i = 2; i <= 3; i++) {
+		submit(one, i);
+		assert_int_equal(kettle_fake_run(fake, waits_for_sbatch, (void *)ref_of(one, i), PATIENCE_MS), 0);
+	}
+	open_gate(one);
 	assert_int_equal(kettle_fake_run(fake, is_uncertain, (void *)ref_of(one, 3), PATIENCE_MS), 0);
 	AUTO_FREE char *claim = path_of(one, "shared/jobs/kettle-t-0.3/claim"), *id = path_join(claim, "id"),
 				   *told = path_of(one, "cancelled"), *text = NULL;
@@ -569,10 +608,14 @@ test_crowd(void **state)
 	(void)state;
 	(void)start(60, 60);
 	const struct slurm *slurm = instances[0];
-	play(0, "sbatch", SBATCH_ARRAYS);
+	close_gate(0);
+	play(0, "sbatch", GATE SBATCH_ARRAYS);
 	play(0, "squeue", "echo >>squeue.calls\n" SQUEUE);
 	for (int i = 1; i <= CROWD; i++)
 		submit(0, i);
+	for (int i = 1; i <= CROWD; i++)
+		assert_int_equal(kettle_fake_run(fake, waits_for_sbatch, (void *)ref_of(0, i), PATIENCE_MS), 0);
+	open_gate(0);
 	assert_int_equal(kettle_fake_run(fake, all_are_queued, NULL, PATIENCE_MS), 0);
 	assert_in_range(lines_of("sbatch.calls"), 3, 4);
 	assert_int_equal(lines_of("queue"), CROWD);
