@@ -88,20 +88,36 @@ leave(struct report *report)
 	free_report(report);
 }
 
+/* Whether the engine may answer otherwise in a while. */
+static bool
+may_pass(const struct kettle_error *err)
+{
+	return err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO;
+}
+
+static void told(void *arg);
+
+/* An event that stays open keeps all that come later from the bot. */
 static void
 on_told(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct report *report = arg;
 	(void)result;
 	failpoint("discord.told");
-	/* If the state is not stored, the event comes again and is reported again; each message is then found. */
-	submission_message_report_ended(report->msg, err->code ? 0 : member_int(report->event, "seq"));
-	free_report(report);
+	if (err->code == KETTLE_ECANCELED || (err->code && report->msg->bot->stopping)) {
+		leave(report);
+	} else if (may_pass(err)) {
+		later_call(report->msg->bot, rest_backoff(++report->tries), told, report);
+	} else {
+		submission_message_report_ended(report->msg, member_int(report->event, "seq"));
+		free_report(report);
+	}
 }
 
 static void
-told(struct report *report)
+told(void *arg)
 {
+	struct report *report = arg;
 	json_object_set_new(report->job, "told", json_true());
 	submission_message_store(report->msg, on_told, report);
 }
@@ -302,7 +318,7 @@ on_board(void *arg, const struct kettle_error *err, json_t *result)
 	bool shown = err->code == 0 && member_int(board, "id") == id && member_is(board, "visibility", "public");
 	if (bot->stopping || err->code == KETTLE_ECANCELED) {
 		leave(report);
-	} else if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO) {
+	} else if (may_pass(err)) {
 		later_call(bot, rest_backoff(++report->tries), post_result, report);
 	} else if (shown && *thread) {
 		post(report, thread, ":result", json_pack("[o]", result_message(report)), on_result_posted);
@@ -599,7 +615,7 @@ on_shown(void *arg, const struct kettle_error *err, json_t *result)
 		leave(report);
 		return;
 	}
-	if (err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO) {
+	if (may_pass(err)) {
 		later_call(report->msg->bot, rest_backoff(++report->tries), ask, report);
 		return;
 	}

@@ -150,6 +150,49 @@ test_report_waits_for_the_engine(void **state)
 	assert_int_equal(server_seen(&f->server, POST_THREAD), 1);
 }
 
+/* ---- a state that cannot be written ---- */
+
+static int (*real_put)(
+	const struct kettle_host *host, const char *key, const json_t *value, kettle_answer done, void *arg);
+static unsigned full; /* writes that fail still */
+static kettle_answer answer_of_put;
+
+static void
+fail_put(void *arg)
+{
+	struct kettle_error err = {0};
+	(void)kettle_fail(&err, KETTLE_EIO, "The disk is full.");
+	answer_of_put(arg, &err, NULL);
+}
+
+static int
+put(const struct kettle_host *host, const char *key, const json_t *value, kettle_answer done, void *arg)
+{
+	if (!done || strcmp(key, "sub/1") != 0 || full == 0)
+		return real_put(host, key, value, done, arg);
+	full--;
+	answer_of_put = done;
+	return host->post(host, fail_put, arg);
+}
+
+/* An event that is never dealt with keeps those after it from the bot, until it starts again. */
+static void
+test_told_on_a_full_disk(void **state)
+{
+	struct fixture *f = *state;
+	struct kettle_host *host = (struct kettle_host *)f->bot.host;
+	AUTO_JSON json_t *event = json_pack("{s:s, s:s, s:i, s:i, s:{s:i, s:s, s:s, s:s}}", "kind", "job.done", "at", AT,
+		"seq", 9, "submission", 1, "data", "job", 5, "device", "CPU", "state", "passed", "mode", "test");
+	real_put = host->state_put;
+	host->state_put = put;
+	full = 3;
+	assert_true(lives_event(&f->bot, event));
+	fixture_done(f, 1);
+	host->state_put = real_put;
+	assert_int_equal(full, 0);
+	assert_int_equal(server_seen(&f->server, POST_THREAD), 1);
+}
+
 /* A board that closes while the thread of a result is on its way: what is made then goes again, and says no more. */
 static void
 test_result_of_a_board_that_closes(void **state)
@@ -175,6 +218,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_thread_is_lost_once),
 	TEST(test_deleted_message_stays_away),
 	TEST(test_report_waits_for_the_engine),
+	TEST(test_told_on_a_full_disk),
 	TEST(test_result_of_a_board_that_closes),
 };
 
