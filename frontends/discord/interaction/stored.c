@@ -9,6 +9,8 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "discord/interaction/later.h"
+#include "discord/rest/rest.h"
 
 struct reading {
 	struct bot *bot;
@@ -16,6 +18,8 @@ struct reading {
 	stored_fn each;
 	kettle_fn done;
 	void *arg;
+	char *after;    /* the last key that was read; NULL: none was */
+	unsigned tries; /* that have failed */
 };
 
 static void
@@ -23,10 +27,21 @@ end(struct reading *reading)
 {
 	if (reading->done)
 		reading->done(reading->arg);
+	free(reading->after);
 	free(reading);
 }
 
-static void read_page(struct reading *reading, const char *after);
+static void read_page(void *arg);
+
+/* What is not read now would be unknown until the next start, and what the engine says of it meanwhile lost. */
+static void
+read_later(struct reading *reading, const struct kettle_error *err)
+{
+	const struct bot *bot = reading->bot;
+	bot->host->log(bot->host, reading->tries == 0 ? KETTLE_LOG_WARNING : KETTLE_LOG_DEBUG,
+		"What is stored below %s cannot be read now and will be tried again: %s", reading->prefix, err->message);
+	later_call(reading->bot, rest_backoff(++reading->tries), read_page, reading);
+}
 
 static void
 on_page(void *arg, const struct kettle_error *err, json_t *page)
@@ -35,6 +50,10 @@ on_page(void *arg, const struct kettle_error *err, json_t *page)
 	const struct bot *bot = reading->bot;
 	const json_t *items = json_object_get(page, "items"), *item;
 	size_t i;
+	if ((err->code == KETTLE_EIO || err->code == KETTLE_EUNAVAIL) && !bot->stopping) {
+		read_later(reading, err);
+		return;
+	}
 	if (err->code && err->code != KETTLE_ECANCELED)
 		bot->host->log(bot->host, KETTLE_LOG_ERROR,
 			"What is stored below %s cannot be read, so it waits for the next start: %s", reading->prefix,
@@ -46,24 +65,28 @@ on_page(void *arg, const struct kettle_error *err, json_t *page)
 	AUTO_FREE char *last = xstrdup(json_text_or_empty(json_array_get(items, json_array_size(items) - 1), "key"));
 	json_array_foreach(items, i, item)
 		reading->each(reading->arg, json_text_or_empty(item, "key"), json_object_get(item, "value"));
-	if (member_true(page, "more") && *last)
-		read_page(reading, last);
+	free(reading->after);
+	reading->after = STEAL(last);
+	reading->tries = 0;
+	if (member_true(page, "more") && *reading->after)
+		read_page(reading);
 	else
 		end(reading);
 }
 
 static void
-read_page(struct reading *reading, const char *after)
+read_page(void *arg)
 {
+	struct reading *reading = arg;
 	const struct kettle_host *host = reading->bot->host;
-	if (host->state_list(host, reading->prefix, after, 0, on_page, reading) < 0)
+	if (reading->bot->stopping || host->state_list(host, reading->prefix, reading->after, 0, on_page, reading) < 0)
 		end(reading);
 }
 
 void
 stored_each(struct bot *bot, const char *prefix, stored_fn each, kettle_fn done, void *arg)
 {
-	struct reading *reading = xmalloc(sizeof(*reading));
-	*reading = (struct reading){bot, prefix, each, done, arg};
-	read_page(reading, NULL);
+	struct reading *reading = xcalloc(1, sizeof(*reading));
+	*reading = (struct reading){.bot = bot, .prefix = prefix, .each = each, .done = done, .arg = arg};
+	read_page(reading);
 }

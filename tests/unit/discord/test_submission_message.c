@@ -150,29 +150,29 @@ test_report_waits_for_the_engine(void **state)
 	assert_int_equal(server_seen(&f->server, POST_THREAD), 1);
 }
 
-/* ---- a state that cannot be written ---- */
+/* ---- a state that cannot be read or written ---- */
 
 static int (*real_put)(
 	const struct kettle_host *host, const char *key, const json_t *value, kettle_answer done, void *arg);
-static unsigned full; /* writes that fail still */
-static kettle_answer answer_of_put;
+static unsigned faults; /* accesses that fail still */
+static kettle_answer failing;
 
 static void
-fail_put(void *arg)
+fail_access(void *arg)
 {
 	struct kettle_error err = {0};
-	(void)kettle_fail(&err, KETTLE_EIO, "The disk is full.");
-	answer_of_put(arg, &err, NULL);
+	(void)kettle_fail(&err, KETTLE_EIO, "The disk has a fault.");
+	failing(arg, &err, NULL);
 }
 
 static int
 put(const struct kettle_host *host, const char *key, const json_t *value, kettle_answer done, void *arg)
 {
-	if (!done || strcmp(key, "sub/1") != 0 || full == 0)
+	if (!done || strcmp(key, "sub/1") != 0 || faults == 0)
 		return real_put(host, key, value, done, arg);
-	full--;
-	answer_of_put = done;
-	return host->post(host, fail_put, arg);
+	faults--;
+	failing = done;
+	return host->post(host, fail_access, arg);
 }
 
 /* An event that is never dealt with keeps those after it from the bot, until it starts again. */
@@ -185,12 +185,49 @@ test_told_on_a_full_disk(void **state)
 		"seq", 9, "submission", 1, "data", "job", 5, "device", "CPU", "state", "passed", "mode", "test");
 	real_put = host->state_put;
 	host->state_put = put;
-	full = 3;
+	faults = 3;
 	assert_true(lives_event(&f->bot, event));
 	fixture_done(f, 1);
 	host->state_put = real_put;
-	assert_int_equal(full, 0);
+	assert_int_equal(faults, 0);
 	assert_int_equal(server_seen(&f->server, POST_THREAD), 1);
+}
+
+static int (*real_list)(const struct kettle_host *host, const char *prefix, const char *after, unsigned limit,
+	kettle_answer done, void *arg);
+
+static int
+list(const struct kettle_host *host, const char *prefix, const char *after, unsigned limit, kettle_answer done,
+	void *arg)
+{
+	if (faults == 0)
+		return real_list(host, prefix, after, limit, done, arg);
+	faults--;
+	failing = done;
+	return host->post(host, fail_access, arg);
+}
+
+/* Without what an earlier process has left, the bot would take its events for those of others. */
+static void
+test_begins_when_the_state_is_read(void **state)
+{
+	struct fixture *f = *state;
+	struct kettle_host *host = (struct kettle_host *)f->bot.host;
+	AUTO_JSON json_t *event = json_pack("{s:s, s:s, s:i, s:i, s:{s:i, s:s, s:s, s:s}}", "kind", "job.done", "at", AT,
+		"seq", 9, "submission", 1, "data", "job", 5, "device", "CPU", "state", "passed", "mode", "test");
+	bool begun = false;
+	lives_stop(f->bot.lives);
+	(void)kettle_fake_run(f->fake, NULL, NULL, 1);
+	lives_free(STEAL(f->bot.lives));
+	real_list = host->state_list;
+	host->state_list = list;
+	faults = 3;
+	f->bot.lives = lives_new(&f->bot, on_begun, &begun);
+	assert_int_equal(kettle_fake_run(f->fake, is_true, &begun, WAIT_MS), 0);
+	host->state_list = real_list;
+	assert_int_equal(faults, 0);
+	assert_true(lives_event(&f->bot, event));
+	fixture_done(f, 1);
 }
 
 /* A board that closes while the thread of a result is on its way: what is made then goes again, and says no more. */
@@ -219,6 +256,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_deleted_message_stays_away),
 	TEST(test_report_waits_for_the_engine),
 	TEST(test_told_on_a_full_disk),
+	TEST(test_begins_when_the_state_is_read),
 	TEST(test_result_of_a_board_that_closes),
 };
 
