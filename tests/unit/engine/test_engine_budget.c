@@ -146,7 +146,7 @@ test_counted(void **state)
 	assert_int_equal(stored_ms(""), 2000);
 }
 
-/* Without stamps the engine's own clock counts, from when the job has its device. */
+/* Without stamps the engine's own clock counts, from when the job has its device until it sends what it has left. */
 static void
 test_no_stamps(void **state)
 {
@@ -159,6 +159,8 @@ test_no_stamps(void **state)
 	fake_say(0, json_pack("{s:s}", "event", "device"));
 	assert_true(job->used.from_ms > 0);
 	world_pass(3000);
+	fake_say(0, json_pack("{s:s, s:i}", "event", "sending", "bytes", 1 << 20));
+	world_pass(2000);
 	fake_end(0, "done");
 	until(world.engine->in_flight == 0);
 	assert_int_equal(stored_ms(""), 3000);

@@ -4,7 +4,11 @@
 
 #include "judge/verdict.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
+#include "judge/step_verdict.h"
+#include "lib/languages.h"
 #include "lib/unit_test.h"
 
 static void
@@ -54,6 +58,86 @@ test_stage(void **state)
 		assert_string_equal(verdict_stage(&cases[i].step), cases[i].stage);
 }
 
-static const struct CMUnitTest tests[] = {cmocka_unit_test(test_fault), cmocka_unit_test(test_stage)};
+/* ---- by whose word ---- */
 
-UNIT_TESTS(test_fault);
+static const char *language_blames;
+
+static json_t *
+explain(const json_t *step, const json_t *outcome)
+{
+	(void)step, (void)outcome;
+	return json_pack("{s:s, s:s, s:s}", "state", "failed", "message", "It is so.", "blame", language_blames);
+}
+
+/* Judges a step of this kind; outcome NULL: the machine reported none. */
+static struct step_result
+judge(const char *kind, const char *outcome, const char *blames)
+{
+	bool run = strcmp(kind, "run") == 0;
+	AUTO_JSON json_t *json = json_pack("{s:s}", "kind", kind), *task = json_pack("{s:s}", "ranking_by", "last"),
+					 *done = json_pack("{s:s, s:[]}", "status", "done", "outcomes");
+	if (outcome)
+		assert_int_equal(json_array_append_new(json_object_get(done, "outcomes"), json_loads(outcome, 0, NULL)), 0);
+	AUTO_COMPLETION struct completion completion = completion_read(done);
+	const struct plan_step step = {
+		.json = json, .id = "s", .title = "s", .run = run, .mode = run ? "leaderboard" : "", .index = -1, .cases = run};
+	struct step_result result;
+	language_blames = blames;
+	py_hooks.interpret = explain;
+	step_result_read(
+		blames ? language_find(languages, "py") : NULL, task, &step, completion_outcome(&completion, "s"), &result);
+	py_hooks.interpret = NULL;
+	return result;
+}
+
+/* What only the run says of machine or task counts as a run; what kettle-exec or a compiler says does not. */
+static void
+test_claimed(void **state)
+{
+	(void)state;
+#define ENDED(status, more) "{\"step\": \"s\", \"state\": \"failed\", \"exit\": " status more "}"
+#define CLAIMS(whose) ", \"result\": {\"fault\": \"" whose "\"}"
+#define SLOW \
+	"{\"step\": \"s\", \"state\": \"passed\", \"exit\": 0, \"wall_ns\": 20000000, \"result\": {\"check\": \"pass\", " \
+	"\"benchmark-count\": \"1\", \"benchmark.0.mean\": \"4e6\", \"benchmark.0.best\": \"11e6\", " \
+	"\"benchmark.0.calibrator\": \"cpu-c-1\", \"benchmark.0.ratio\": \"40\", \"benchmark.0.calibrator-ns\": \"3e5\"}}"
+	static const struct {
+		const char *kind, *outcome, *language_blames, *blame;
+		bool claimed;
+	} cases[] = {
+		/* by the harness */
+		{"run", ENDED("113", CLAIMS("task")), NULL, "task", true},
+		{"run", ENDED("2", CLAIMS("task")), NULL, "task", true},
+		{"run", ENDED("110", CLAIMS("machine")), NULL, "machine", true},
+		{"run", ENDED("113", ""), NULL, "participant", false},
+		{"run", ENDED("113", CLAIMS("machine")), NULL, "participant", false},
+		/* by a calibrator that the run has slowed down */
+		{"run", SLOW, NULL, "machine", true},
+		/* by what a language reads in the output of a process of the submission */
+		{"run", ENDED("1", ""), "machine", "machine", true},
+		{"run", ENDED("1", ""), "task", "task", true},
+		{"run", ENDED("1", ""), "participant", "participant", false},
+		{"prepare", ENDED("1", ""), "machine", "machine", true},
+		{"prepare", ENDED("1", ""), "task", "task", true},
+		/* by others */
+		{"build", ENDED("1", ""), "machine", "machine", false},
+		{"build", ENDED("1", ""), "task", "task", false},
+		{"run", "{\"step\": \"s\", \"state\": \"error\", \"error\": \"It has no disk.\"}", NULL, "machine", false},
+		{"run", "{\"step\": \"s\", \"state\": \"error\", \"error\": \"It has no disk.\"}", "machine", "machine", false},
+		{"run", NULL, NULL, "machine", false},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct step_result result = judge(cases[i].kind, cases[i].outcome, cases[i].language_blames);
+		if (strcmp(result.blame ? result.blame : "", cases[i].blame) != 0 || result.claimed != cases[i].claimed)
+			fail_msg("case %zu: %s, %s claimed: %s", i, result.blame ? result.blame : "nobody is to blame",
+				result.claimed ? "is" : "is not", result.why.message);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_fault),
+	cmocka_unit_test(test_stage),
+	cmocka_unit_test(test_claimed),
+};
+
+UNIT_TESTS(test_fault, .setup = languages_setup, .teardown = languages_teardown);

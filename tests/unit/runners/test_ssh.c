@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/json_access.h"
 #include "lib/fake_jobs.h"
+#include "lib/held_pool.h"
 #include "lib/unit_test.h"
 #include "runners/ssh/ssh_session.h"
 #include "runners/ssh/ssh_command.h"
@@ -322,6 +323,36 @@ test_slow_line(void **state)
 	assert_int_equal(beat.code, 0);
 	assert_int_equal(json_array_size(job_reports(fake, "1.1", "completions")), 0);
 	job_ends(fake, "1.1", "done");
+}
+
+static int
+has_beaten(void *arg)
+{
+	(void)arg;
+	return log_count(fake, "beat") > 6 || log_count(fake, "has not answered");
+}
+
+/* A long line has come whole and waits for a thread of the pool, for longer than two leases: this is no silence. */
+static void
+test_long_line(void **state)
+{
+	(void)state;
+	play(GREETING
+		"IFS= read -r line; job=${line#*'\"job\":\"'}; job=${job%%'\"'*}\n"
+		"printf '{\"event\":\"done\",\"job\":\"%s\",\"status\":\"done\",\"error\":\"' \"$job\"\n"
+		"printf '%0300000d\",\"outcomes\":[]}\\n' 1\n" LOOP(
+			"[ \"$op\" != heartbeat ] || { echo beat >&2; echo '{\"event\":\"heartbeat\"}'; }\n" DONE("done")),
+		60);
+	pool_hold(fake);
+	assert_int_equal(submit("1.1"), 0);
+	assert_int_equal(kettle_fake_run(fake, has_beaten, NULL, PATIENCE_MS), 0);
+	assert_int_equal(log_count(fake, "has not answered"), 0);
+	assert_int_equal(json_array_size(job_reports(fake, "1.1", "completions")), 0);
+	pool_release(fake);
+	job_ends(fake, "1.1", "done");
+	assert_int_equal(submit("1.2"), 0);
+	job_ends(fake, "1.2", "done");
+	assert_int_equal(log_count(fake, "has not answered"), 0);
 }
 
 static void
@@ -694,6 +725,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_silence),
 	TEST(test_slow),
 	TEST(test_slow_line),
+	TEST(test_long_line),
 	TEST(test_protocol),
 	TEST(test_garbage),
 	TEST(test_too_large),
