@@ -327,6 +327,21 @@ logged(const char *text)
 	return found;
 }
 
+/* The engine was told that Slurm cannot be reached, and why. */
+static void
+assert_told(const char *words)
+{
+	bool told = false;
+	size_t i;
+	const json_t *line;
+	json_array_foreach(kettle_fake_log(fake), i, line) {
+		const char *message = json_text_or_empty(line, "message");
+		told = told || (strncmp(message, "not reached: ", strlen("not reached: ")) == 0 && strstr(message, words));
+	}
+	if (!told)
+		fail_msg("nobody is told: %s", words);
+}
+
 /* ---- faults ---- */
 
 static void
@@ -339,6 +354,8 @@ test_sbatch(void **state)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
 		await_lost(ref_of(i, 1), KETTLE_LOSS_AWAY, REACHED_NOT, faults[i].words);
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
+		assert_told(faults[i].words);
 	/* Slurm may have taken one of them: it never begins. */
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		play(i, "sbatch", SBATCH);
@@ -357,6 +374,8 @@ test_squeue(void **state)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
 		await_lost(ref_of(i, 1), KETTLE_LOSS_AWAY, REACHED_NOT "Slurm's queue cannot be listed: ", faults[i].words);
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
+		assert_told(faults[i].words);
 	/* When it answers again, what is left in the queue is cancelled. */
 	play(0, "squeue", SQUEUE);
 	await_file(0, "cancelled");
