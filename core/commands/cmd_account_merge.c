@@ -60,7 +60,8 @@ check_roles(const struct user *from, const struct user *into, struct kettle_erro
 	if (from->role == into->role)
 		return 0;
 	return kettle_fail(err, KETTLE_EACCES,
-		"A code changes no role, but `%s` %s and `%s` %s: ask an admin to give both one role first, or to merge them.",
+		"A link code cannot change roles, and `%s` %s while `%s` %s: ask an admin to give both the same role first, or "
+		"to merge them.",
 		from->name, roles[from->role], into->name, roles[into->role]);
 }
 

@@ -64,7 +64,7 @@ check_new(struct db *db, int64_t user, const char *name, int64_t expires_at, str
 	if (rc == 0 && all >= TOKENS_MAX)
 		return kettle_fail(err, KETTLE_ETOOBIG, "You have %d tokens, which is the limit: revoke one.", TOKENS_MAX);
 	if (rc == 0 && expires_at && expires_at <= db->now_ms)
-		return kettle_fail(err, KETTLE_EINVAL, "The token would already have expired.");
+		return kettle_fail(err, KETTLE_EINVAL, "The token would expire in the past: give a later time.");
 	return rc;
 }
 

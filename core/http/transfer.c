@@ -578,8 +578,8 @@ follow(struct transfer *transfer)
 	int status = request->answer.status;
 	AUTO_FREE char *server = transfer_server(transfer);
 	if (++transfer->redirects > request->max_redirects) {
-		(void)kettle_fail(
-			&request->err, KETTLE_EIO, "%s redirects, after %u redirects already.", server, request->max_redirects);
+		(void)kettle_fail(&request->err, KETTLE_EIO,
+			"%s redirects again after %u redirects, the most that are followed.", server, request->max_redirects);
 		return true;
 	}
 	if (set_next_address(transfer, server) < 0)

@@ -191,9 +191,9 @@ on_late_doctors(void *arg)
 		bound_doctors(session);
 		return;
 	}
-	(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s has not answered for %d s, and may do so in %lld s%s%s", session->name,
-		SSH_SESSION_DOCTOR_MS / 1000, option_seconds(session, "connect_s"), session->lines.last_stderr[0] ? ": " : ".",
-		session->lines.last_stderr);
+	(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s has not answered for %d s; Kettle waits up to %lld s for it%s%s",
+		session->name, SSH_SESSION_DOCTOR_MS / 1000, option_seconds(session, "connect_s"),
+		session->lines.last_stderr[0] ? ": " : ".", session->lines.last_stderr);
 	fail_doctors(session, &err);
 }
 
