@@ -214,7 +214,7 @@ next_bundle(struct pool_call *call)
 	probe_bundles(call);
 }
 
-/* What the creator of a leaderboard reads to which no submission could pass. New string. */
+/* The sentence for the creator of a leaderboard that no submission could pass. New string. */
 static char *
 refusal(const char *reason)
 {
@@ -295,7 +295,7 @@ probe_bundles(struct pool_call *call)
 
 /* ---- reading ---- */
 
-/* What is read: a path, or else a file that was sent. */
+/* The source of a task: a path, else a file that was sent. */
 struct source {
 	const char *path, *name;
 	const void *data;
@@ -311,7 +311,7 @@ read_source(const struct pool_call *call, const struct source *source, const cha
 	return task_read_bytes(call->languages, source->name, source->data, source->size, lang, ret_bundle, err);
 }
 
-/* In the language that is named, else by default; then also in each of those among which is to choose. */
+/* Reads the task in the named language; without one by default, and also in each language that may be chosen. */
 static int
 read_in_languages(struct pool_call *call, const struct source *source, const json_t *names, json_t **ret_bundle,
 	struct kettle_error *err)
@@ -328,7 +328,7 @@ read_in_languages(struct pool_call *call, const struct source *source, const jso
 	return read_source(call, source, lang, ret_bundle, err);
 }
 
-/* What is read has been decided. */
+/* Goes on with the chosen language. */
 static void
 language_chosen(struct pool_call *call)
 {
@@ -337,7 +337,7 @@ language_chosen(struct pool_call *call)
 	probe_bundles(call);
 }
 
-/* One language that runs the file on a device at hand is taken, of several the caller chooses; without one the default stays. */
+/* Takes the one language that runs the file on a device at hand; of several the caller chooses, of none the default stays. */
 static void
 languages_planned(void *arg, const json_t *fitting)
 {
@@ -511,7 +511,7 @@ struct sets_caller {
 	void *arg;
 };
 
-/* What was found of a problem becomes its error. */
+/* Stores the reason of each problem as its error. */
 static void
 answer_sets(void *arg, const struct kettle_error *err, json_t *result)
 {

@@ -305,7 +305,7 @@ keep_result(struct report *report)
 	keep_thread(report->msg, key, name, NULL, on_result_thread, report);
 }
 
-/* Checks that the board is still public: the event may be older than its closing, and that older than the thread, which is then removed. */
+/* Checks that the board is still public. If it closed after the event, a thread that was made since is removed. */
 static void
 on_board(void *arg, const struct kettle_error *err, json_t *result)
 {

@@ -33,7 +33,7 @@ end(struct reading *reading)
 
 static void read_page(void *arg);
 
-/* What is not read now would be unknown until the next start, and what the engine says of it meanwhile lost. */
+/* Tries again: a record that is not read is unknown until the next start, and its events would be taken for others'. */
 static void
 read_later(struct reading *reading, const struct kettle_error *err)
 {
