@@ -292,9 +292,10 @@ class Worker:
 
     def expect_silence(self):
         """Fails if the worker has ended, or has written something without a request."""
-        ready = [fd for fd, _ in self._poll.poll(0)]
+        ready = dict(self._poll.poll(0))
         if ready:
-            raise WorkerFailed(self._how_it_ended() if self._end in ready else INTRUDED)
+            wrote = ready.get(self._answers, 0) & select.POLLIN
+            raise WorkerFailed(INTRUDED if wrote or self._end < 0 else self._how_it_ended())
 
     def end(self):
         """Waits for nothing that the submission still does."""
@@ -310,8 +311,8 @@ class Worker:
     def _receive(self):
         line = bytearray()
         while not line.endswith(b"\n"):
-            ready = [fd for fd, _ in self._poll.poll()]
-            more = os.read(self._answers, 1 << 16) if self._end not in ready else b""
+            ready = dict(self._poll.poll())  # what it wrote counts before its end, so that chance does not choose between them
+            more = os.read(self._answers, 1 << 16) if self._answers in ready else b""
             if not more:
                 raise WorkerFailed(self._how_it_ended())
             line += more
