@@ -427,7 +427,7 @@ on_thread(void *arg, const struct outbox_answer *answer)
 		warn(report, "A submission has no thread of its own", answer->err);
 		follow_up(report);
 	} else {
-		post(report, answer->id, "", json_deep_copy(report->messages), on_posted);
+		post(report, answer->id, "", json_incref(report->messages), on_posted);
 	}
 }
 
