@@ -20,13 +20,17 @@
 static unsigned failures;      /* of submission.show that are to come */
 static const char *visibility; /* of the board */
 static bool closes;            /* ... when it has been shown once */
+static json_t *asked;          /* jobs of each queue.place */
 
 static int
 on_call(void *arg, const json_t *actor, const char *command, const json_t *args, json_t **ret_result,
 	struct kettle_error *err)
 {
-	(void)arg, (void)actor, (void)args;
-	if (strcmp(command, "leaderboard.show") == 0) {
+	(void)arg, (void)actor;
+	if (strcmp(command, "queue.place") == 0) {
+		json_array_append(asked, json_object_get(args, "job"));
+		*ret_result = json_pack("{s:[]}", "places");
+	} else if (strcmp(command, "leaderboard.show") == 0) {
 		*ret_result =
 			json_pack("{s:{s:i, s:s, s:s, s:s, s:[s], s:n, s:n, s:b}}", "leaderboard", "id", 7, "name", "vec_add",
 				"description", "", "visibility", visibility, "gpu_types", "CPU", "deadline", "opens", "ended", 0);
@@ -53,23 +57,27 @@ is_true(void *arg)
 	return *(bool *)arg;
 }
 
-/* A submission whose token is over, and whose live message is in the thread of its only job. */
+/* A submission whose token is over, and whose live message is in the thread of its first job. */
 static int
-setup(void **state)
+setup_jobs(void **state, int count)
 {
 	(void)announce_fixture_setup(state);
 	struct fixture *f = *state;
 	json_t *kept = kettle_fake_state(f->fake);
 	bool begun = false;
+	json_t *jobs = json_array();
+	for (int i = 0; i < count; i++)
+		json_array_append_new(jobs, json_pack("{s:i, s:s}", "job", 5 + i, "device", "CPU"));
+	asked = json_array();
 	failures = 0;
 	closes = false;
 	visibility = "public";
 	kettle_fake_answer(f->fake, on_call, NULL);
 	json_object_set_new(kept, "sub/1",
-		json_pack("{s:{s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:i}, s:i, s:s, s:s, s:s, s:b, s:[{s:i, s:s}]}",
-			"interaction", "id", "900", "token", "T", "channel", SUBMISSIONS, "parent", "", "user", "77", "actor",
-			"provider", "discord", "subject", "77", "name", "ada", "begun", 0, "id", 1, "board", "vec_add", "mode",
-			"test", "file_name", "a.cpp", "practice", 0, "jobs", "job", 5, "device", "CPU"));
+		json_pack("{s:{s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:i}, s:i, s:s, s:s, s:s, s:b, s:o}", "interaction",
+			"id", "900", "token", "T", "channel", SUBMISSIONS, "parent", "", "user", "77", "actor", "provider",
+			"discord", "subject", "77", "name", "ada", "begun", 0, "id", 1, "board", "vec_add", "mode", "test",
+			"file_name", "a.cpp", "practice", 0, "jobs", jobs));
 	json_object_set_new(
 		kept, "out/sub/1/live", json_pack("{s:s, s:i, s:s}", "channel", THREAD, "since", 0, "id", "1001"));
 	json_object_set_new(kept, "out/sub/1/5/thread",
@@ -83,9 +91,22 @@ setup(void **state)
 }
 
 static int
+setup(void **state)
+{
+	return setup_jobs(state, 1);
+}
+
+static int
+setup_many(void **state)
+{
+	return setup_jobs(state, 205);
+}
+
+static int
 teardown(void **state)
 {
 	struct fixture *f = *state;
+	json_decref(STEAL(asked));
 	announce_fixture_stop(f);
 	lives_stop(f->bot.lives);
 	(void)kettle_fake_run(f->fake, NULL, NULL, 1);
@@ -148,6 +169,29 @@ test_report_waits_for_the_engine(void **state)
 	fixture_done(f, 1);
 	assert_int_equal(failures, 0);
 	assert_int_equal(server_seen(&f->server, POST_THREAD), 1);
+}
+
+static int
+has_asked(void *arg)
+{
+	return json_array_size(asked) >= *(const size_t *)arg;
+}
+
+/* A question for places takes 100 jobs: of more it is asked in pieces, each job once. */
+static void
+test_places_in_pieces(void **state)
+{
+	struct fixture *f = *state;
+	size_t pieces = 3, i;
+	json_int_t next = 5;
+	assert_int_equal(kettle_fake_run(f->fake, has_asked, &pieces, WAIT_MS), 0);
+	for (size_t piece = 0; piece < pieces; piece++) {
+		const json_t *jobs = json_array_get(asked, piece), *job;
+		assert_in_range(json_array_size(jobs), 1, 100);
+		json_array_foreach(jobs, i, job)
+			assert_int_equal(json_integer_value(job), next++);
+	}
+	assert_int_equal(next, 5 + 205);
 }
 
 /* ---- a state that cannot be read or written ---- */
@@ -255,6 +299,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_thread_is_lost_once),
 	TEST(test_deleted_message_stays_away),
 	TEST(test_report_waits_for_the_engine),
+	cmocka_unit_test_setup_teardown(test_places_in_pieces, setup_many, teardown),
 	TEST(test_told_on_a_full_disk),
 	TEST(test_begins_when_the_state_is_read),
 	TEST(test_result_of_a_board_that_closes),
