@@ -171,6 +171,21 @@ test_report_waits_for_the_engine(void **state)
 	assert_int_equal(server_seen(&f->server, POST_THREAD), 1);
 }
 
+/* The first line says what became of this submission, not of its user's best one. */
+static void
+test_line_names_the_better_one(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_JSON json_t *event = json_pack("{s:s, s:s, s:i, s:i, s:{s:i, s:s, s:s, s:s, s:f, s:{s:i, s:f, s:i}}}", "kind",
+		"job.done", "at", AT, "seq", 9, "submission", 1, "data", "job", 5, "device", "CPU", "state", "passed", "mode",
+		"ranked", "score", 0.00953, "better", "submission", 2, "score", 0.0005654, "rank", 1);
+	assert_true(lives_event(&f->bot, event));
+	fixture_seen(f, POST_THREAD, 1);
+	AUTO_JSON json_t *body = fixture_body(f, f->server.count - 1);
+	const char *line = "✅ **CPU**: passed, 9.530 ms, not your best: submission 2, 565.4 µs, rank 1\n";
+	assert_int_equal(strncmp(json_text_or_empty(body, "content"), line, strlen(line)), 0);
+}
+
 static int
 has_asked(void *arg)
 {
@@ -299,6 +314,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_thread_is_lost_once),
 	TEST(test_deleted_message_stays_away),
 	TEST(test_report_waits_for_the_engine),
+	TEST(test_line_names_the_better_one),
 	cmocka_unit_test_setup_teardown(test_places_in_pieces, setup_many, teardown),
 	TEST(test_told_on_a_full_disk),
 	TEST(test_begins_when_the_state_is_read),
