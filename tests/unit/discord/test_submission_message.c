@@ -57,9 +57,9 @@ is_true(void *arg)
 	return *(bool *)arg;
 }
 
-/* A submission whose token is over, and whose live message is in the thread of its first job. */
+/* A followed submission; moved: its live message is in the thread of its first job. begun_ms: of its interaction. */
 static int
-setup_jobs(void **state, int count)
+setup_submission(void **state, int count, int64_t begun_ms, bool moved)
 {
 	(void)announce_fixture_setup(state);
 	struct fixture *f = *state;
@@ -74,12 +74,13 @@ setup_jobs(void **state, int count)
 	visibility = "public";
 	kettle_fake_answer(f->fake, on_call, NULL);
 	json_object_set_new(kept, "sub/1",
-		json_pack("{s:{s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:i}, s:i, s:s, s:s, s:s, s:b, s:o}", "interaction",
+		json_pack("{s:{s:s, s:s, s:s, s:s, s:s, s:{s:s, s:s, s:s}, s:I}, s:i, s:s, s:s, s:s, s:b, s:o}", "interaction",
 			"id", "900", "token", "T", "channel", SUBMISSIONS, "parent", "", "user", "77", "actor", "provider",
-			"discord", "subject", "77", "name", "ada", "begun", 0, "id", 1, "board", "vec_add", "mode", "test",
-			"file_name", "a.cpp", "practice", 0, "jobs", jobs));
-	json_object_set_new(
-		kept, "out/sub/1/live", json_pack("{s:s, s:i, s:s}", "channel", THREAD, "since", 0, "id", "1001"));
+			"discord", "subject", "77", "name", "ada", "begun", (json_int_t)begun_ms, "id", 1, "board", "vec_add",
+			"mode", "test", "file_name", "a.cpp", "practice", 0, "jobs", jobs));
+	if (moved)
+		json_object_set_new(
+			kept, "out/sub/1/live", json_pack("{s:s, s:i, s:s}", "channel", THREAD, "since", 0, "id", "1001"));
 	json_object_set_new(kept, "out/sub/1/5/thread",
 		json_pack("{s:s, s:i, s:s, s:{s:s, s:i}}", "channel", SUBMISSIONS, "since", 0, "id", THREAD, "what", "name",
 			"ada on vec_add, submission 1", "type", 12));
@@ -93,13 +94,20 @@ setup_jobs(void **state, int count)
 static int
 setup(void **state)
 {
-	return setup_jobs(state, 1);
+	return setup_submission(state, 1, 0, true);
 }
 
 static int
 setup_many(void **state)
 {
-	return setup_jobs(state, 205);
+	return setup_submission(state, 205, 0, true);
+}
+
+/* Its answer would soon move to a thread, but can still be edited. */
+static int
+setup_late(void **state)
+{
+	return setup_submission(state, 1, AT_MS, false);
 }
 
 static int
@@ -169,6 +177,20 @@ test_report_waits_for_the_engine(void **state)
 	fixture_done(f, 1);
 	assert_int_equal(failures, 0);
 	assert_int_equal(server_seen(&f->server, POST_THREAD), 1);
+}
+
+/* An end is shown in the command's answer for as long as Discord takes that, also when the message would have moved. */
+static void
+test_end_in_a_late_answer(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_JSON json_t *event = json_pack("{s:s, s:i, s:i}", "kind", "submission.cancelled", "seq", 9, "submission", 1);
+	assert_true(lives_event(&f->bot, event));
+	fixture_done(f, 1);
+	assert_int_equal(f->server.count, 1);
+	assert_int_equal(server_seen(&f->server, "PATCH /api/webhooks/"), 1);
+	AUTO_JSON json_t *body = fixture_body(f, 0);
+	assert_non_null(strstr(json_text_or_empty(body, "content"), "⚪ CPU: cancelled"));
 }
 
 /* The first line says what became of this submission, not of its user's best one. */
@@ -314,6 +336,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_thread_is_lost_once),
 	TEST(test_deleted_message_stays_away),
 	TEST(test_report_waits_for_the_engine),
+	cmocka_unit_test_setup_teardown(test_end_in_a_late_answer, setup_late, teardown),
 	TEST(test_line_names_the_better_one),
 	cmocka_unit_test_setup_teardown(test_places_in_pieces, setup_many, teardown),
 	TEST(test_told_on_a_full_disk),
