@@ -47,7 +47,7 @@ struct kettle_fake {
 	uv_mutex_t lock; /* of log */
 	char *link_base;
 	json_t *links;
-	json_t *log, *state, *jobs, *commands, *answers, *events, *events_done;
+	json_t *log, *state, *jobs, *commands, *answers, *events, *events_done, *remote;
 	kettle_fake_call_fn answer;
 	void *answer_arg;
 	struct subscription *subscriptions;
@@ -152,21 +152,17 @@ fake_http(const struct kettle_host *host, const struct kettle_http_request *requ
 	return http_send(fake->http, host, request, ret_id, err);
 }
 
-/* Logs each call, so that a test sees it; does nothing else. */
 static void
 fake_credential(const struct kettle_host *host, const char *error)
 {
-	host->log(host, error ? KETTLE_LOG_ERROR : KETTLE_LOG_INFO, "credential %s%s", error ? "refused: " : "taken",
-		error ? error : "");
+	json_array_append_new(of(host)->remote, json_pack("{s:s, s:s?}", "call", "credential", "error", error));
 }
 
-/* Likewise. */
 static void
 fake_reached(const struct kettle_host *host, const json_t *options, const char *error)
 {
 	(void)options;
-	host->log(host, error ? KETTLE_LOG_WARNING : KETTLE_LOG_INFO, "%s%s", error ? "not reached: " : "reached",
-		error ? error : "");
+	json_array_append_new(of(host)->remote, json_pack("{s:s, s:s?}", "call", "reached", "error", error));
 }
 
 static void
@@ -517,6 +513,7 @@ free_fake(struct kettle_fake *fake)
 	json_decref(fake->answers);
 	json_decref(fake->events);
 	json_decref(fake->events_done);
+	json_decref(fake->remote);
 	uv_mutex_destroy(&fake->lock);
 	free(fake->name);
 	free(fake->proxy);
@@ -541,6 +538,7 @@ kettle_fake_new(const char *name, struct kettle_fake **ret_fake, struct kettle_e
 	fake->answers = json_object();
 	fake->events = json_array();
 	fake->events_done = json_array();
+	fake->remote = json_array();
 	int rc = uv_loop_init(&fake->loop);
 	if (rc) {
 		free_fake(fake);
@@ -758,6 +756,12 @@ const json_t *
 kettle_fake_jobs(struct kettle_fake *fake)
 {
 	return fake->jobs;
+}
+
+const json_t *
+kettle_fake_remote(struct kettle_fake *fake)
+{
+	return fake->remote;
 }
 
 const json_t *

@@ -57,6 +57,18 @@ log_count(struct kettle_fake *fake, const char *text)
 	return count;
 }
 
+size_t
+remote_errors(struct kettle_fake *fake, const char *call, size_t from, const char *words)
+{
+	size_t count = 0, i;
+	const json_t *one;
+	json_array_foreach(kettle_fake_remote(fake), i, one) {
+		const char *error = json_text_or_null(one, "error");
+		count += i >= from && error && member_is(one, "call", call) && strstr(error, words);
+	}
+	return count;
+}
+
 static void
 on_stopped(void *arg)
 {

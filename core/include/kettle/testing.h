@@ -81,6 +81,11 @@ KETTLE_TESTING_API const json_t *kettle_fake_events_done(struct kettle_fake *fak
 /* The reports of a runner: job → {"events": […], "handle": text or null, "completions": […]}. Borrowed. */
 KETTLE_TESTING_API const json_t *kettle_fake_jobs(struct kettle_fake *fake);
 /*
+ * The calls of host->reached and host->credential, in order: [{"call": "reached" or "credential", "error": text or null}].
+ * Borrowed.
+ */
+KETTLE_TESTING_API const json_t *kettle_fake_remote(struct kettle_fake *fake);
+/*
  * The published blobs, after the plugin, or the test with kettle_fake_host, has called link_base: [{"url", "ttl", and
  * "text" or "base64", or "file"}]. Borrowed. Files are not read.
  */

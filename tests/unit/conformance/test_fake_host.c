@@ -246,14 +246,15 @@ test_jobs(void **state)
 }
 
 static void
-test_credential(void **state)
+test_remote(void **state)
 {
 	struct fixture *f = *state;
 	f->host->credential(f->host, "The token is bad.");
 	f->host->credential(f->host, NULL);
-	AUTO_FREE char *log = json_dumps(kettle_fake_log(f->fake), 0);
-	assert_non_null(strstr(log, "credential refused: The token is bad."));
-	assert_non_null(strstr(log, "credential taken"));
+	f->host->reached(f->host, NULL, "It is away.");
+	AUTO_JSON json_t *wanted = json_pack("[{s:s, s:s}, {s:s, s:n}, {s:s, s:s}]", "call", "credential", "error",
+		"The token is bad.", "call", "credential", "error", "call", "reached", "error", "It is away.");
+	assert_true(json_equal(kettle_fake_remote(f->fake), wanted));
 }
 
 static void
@@ -328,7 +329,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_http),
 	TEST(test_events),
 	TEST(test_jobs),
-	TEST(test_credential),
+	TEST(test_remote),
 	TEST(test_simulated_time),
 	cmocka_unit_test(test_what_is_left),
 };

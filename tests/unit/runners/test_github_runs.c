@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "lib/fake_jobs.h"
 #include "lib/unit_test.h"
 #include "runners/github/runs.h"
 #include "runners/github/tokens.h"
@@ -382,18 +383,6 @@ test_nonsense(void **state)
 	assert_true(server_seen(&server, RUN) >= 3);
 }
 
-/* Whether the engine was told that GitHub cannot be reached, in what was logged after so many lines. */
-static bool
-is_told(size_t lines)
-{
-	static const char words[] = "not reached: ";
-	bool told = false;
-	for (size_t i = lines; i < json_array_size(kettle_fake_log(fake)); i++)
-		told = told || strncmp(json_text_or_empty(json_array_get(kettle_fake_log(fake), i), "message"), words,
-						   strlen(words)) == 0;
-	return told;
-}
-
 /* The run has ended, and its result cannot be asked for: GitHub is away for long enough, or answers with faults. */
 static void
 test_unreached_result(void **state)
@@ -405,10 +394,10 @@ test_unreached_result(void **state)
 		server_step(&server, RUN, 200, NULL, ENDED("success"));
 		for (size_t step = 1; step < SERVER_STEPS_MAX; step++)
 			server_step(&server, ARTIFACTS, faults[i], NULL, NULL);
-		const size_t lines = json_array_size(kettle_fake_log(fake));
+		const size_t calls = json_array_size(kettle_fake_remote(fake));
 		follow(i ? "13.1" : "12.1", 7);
 		(void)ends_as(i ? "13.1" : "12.1", "unreached");
-		assert_true(is_told(lines));
+		assert_true(remote_errors(fake, "reached", calls, ""));
 	}
 }
 

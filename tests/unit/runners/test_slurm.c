@@ -24,6 +24,7 @@
 #include "base/json_access.h"
 #include "base/times.h"
 #include "base/xalloc.h"
+#include "lib/fake_jobs.h"
 #include "lib/unit_test.h"
 #include "runners/slurm/shared_folder.h"
 #include "runners/slurm/slurm_internal.h"
@@ -327,21 +328,6 @@ logged(const char *text)
 	return found;
 }
 
-/* The engine was told that Slurm cannot be reached, and why. */
-static void
-assert_told(const char *words)
-{
-	bool told = false;
-	size_t i;
-	const json_t *line;
-	json_array_foreach(kettle_fake_log(fake), i, line) {
-		const char *message = json_text_or_empty(line, "message");
-		told = told || (strncmp(message, "not reached: ", strlen("not reached: ")) == 0 && strstr(message, words));
-	}
-	if (!told)
-		fail_msg("nobody is told: %s", words);
-}
-
 /* ---- faults ---- */
 
 static void
@@ -355,7 +341,7 @@ test_sbatch(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
 		await_lost(ref_of(i, 1), KETTLE_LOSS_AWAY, REACHED_NOT, faults[i].words);
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
-		assert_told(faults[i].words);
+		assert_true(remote_errors(fake, "reached", 0, faults[i].words));
 	/* Slurm may have taken one of them: it never begins. */
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
 		play(i, "sbatch", SBATCH);
@@ -375,7 +361,7 @@ test_squeue(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
 		await_lost(ref_of(i, 1), KETTLE_LOSS_AWAY, REACHED_NOT "Slurm's queue cannot be listed: ", faults[i].words);
 	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
-		assert_told(faults[i].words);
+		assert_true(remote_errors(fake, "reached", 0, faults[i].words));
 	/* When it answers again, what is left in the queue is cancelled. */
 	play(0, "squeue", SQUEUE);
 	await_file(0, "cancelled");

@@ -245,7 +245,7 @@ test_unreachable(void **state)
 	play("echo 'no such name' >&2; exit 255", 60);
 	assert_int_equal(submit("1.1"), 0);
 	await_lost("1.1", true, "The connection to far failed: no such name");
-	assert_true(log_count(fake, "not reached: The connection to far failed: no such name"));
+	assert_true(remote_errors(fake, "reached", 0, "The connection to far failed: no such name"));
 	/* The next one waits for the pause to end. */
 	assert_int_equal(submit("2.1"), 0);
 	assert_string_equal(event_of("2.1", 0), "waiting");
