@@ -8,6 +8,7 @@
 
 #include <kettle/plugin.h>
 #include <kettle/testing.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,6 +83,7 @@ static size_t count;
 static const struct kettle_runner *ops;
 static struct kettle_error err;
 static int stops;
+static int gate = -1; /* a FIFO */
 
 /* ---- instances ---- */
 
@@ -168,6 +170,9 @@ teardown(void **state)
 		kettle_plugin.destroy(instances[i]);
 	if (kettle_fake_free(fake, &err) != 0)
 		fail_msg("%s", err.message);
+	if (gate >= 0)
+		(void)close(gate);
+	gate = -1;
 	scratch_remove(dir);
 	return 0;
 }
@@ -197,21 +202,20 @@ submit(size_t number, int attempt)
 	assert_int_equal(ops->submit(instances[number], &job, plan, &err), 0);
 }
 
+/* It is held open for both ends, so that neither waits for the other to be there. */
 static void
 close_gate(size_t number)
 {
-	AUTO_FREE char *gate = path_of(number, "gate");
-	assert_int_equal(mkfifo(gate, 0600), 0);
+	AUTO_FREE char *path = path_of(number, "gate");
+	assert_int_equal(mkfifo(path, 0600), 0);
+	gate = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(gate >= 0);
 }
 
 static void
-open_gate(size_t number)
+open_gate(void)
 {
-	AUTO_FREE char *gate = path_of(number, "gate");
-	FILE *file = fopen(gate, "w");
-	assert_non_null(file);
-	fputc('\n', file);
-	assert_int_equal(fclose(file), 0);
+	assert_int_equal(write(gate, "\n", 1), 1);
 }
 
 static json_t *
@@ -413,7 +417,7 @@ test_scancel_unlisted(void **state)
 		submit(one, i);
 		assert_int_equal(kettle_fake_run(fake, waits_for_sbatch, (void *)ref_of(one, i), PATIENCE_MS), 0);
 	}
-	open_gate(one);
+	open_gate();
 	assert_int_equal(kettle_fake_run(fake, is_uncertain, (void *)ref_of(one, 3), PATIENCE_MS), 0);
 	AUTO_FREE char *claim = path_of(one, "shared/jobs/kettle-t-0.3/claim"), *id = path_join(claim, "id"),
 				   *told = path_of(one, "cancelled"), *text = NULL;
@@ -620,7 +624,7 @@ test_crowd(void **state)
 		submit(0, i);
 	for (int i = 1; i <= CROWD; i++)
 		assert_int_equal(kettle_fake_run(fake, waits_for_sbatch, (void *)ref_of(0, i), PATIENCE_MS), 0);
-	open_gate(0);
+	open_gate();
 	assert_int_equal(kettle_fake_run(fake, all_are_queued, NULL, PATIENCE_MS), 0);
 	assert_in_range(lines_of("sbatch.calls"), 3, 4);
 	assert_int_equal(lines_of("queue"), CROWD);
