@@ -116,7 +116,7 @@ unit_condition(const struct unit *unit)
 	return unit->obstacles[UNIT_AWAY].said_ns ? CONDITION_AWAY : CONDITION_IN_ORDER;
 }
 
-/* Jobs beside the queue of their device, in order of arrival. */
+/* A list of jobs that wait outside their device's fair queue, oldest first. */
 struct job_list {
 	struct engine_job *first, *last;
 	size_t count;

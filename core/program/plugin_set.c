@@ -37,7 +37,7 @@ struct published {
 struct plugin_set {
 	struct loader *loader;
 	struct core *core;
-	struct slot *slots, **last; /* in order of creation */
+	struct slot *slots, **last; /* list of slots, oldest first; its last link */
 	size_t count;
 	struct published *published;
 };

@@ -35,10 +35,9 @@
  * process, wait for at most so many calls of one client, which suffice to keep the database busy.
  */
 #define MAX_CALLS 64
-#define MAX_CALL_BYTES \
-	(16u << 20)             /* of these calls: no further one is taken then, since each is held until its answer */
-#define MAX_VALUES 1000000  /* of one message: ten times those of a task, read in a second */
-#define CLOSE_LIMIT_MS 5000 /* until a connection that does not read its last answers is cut */
+#define MAX_CALL_BYTES (16u << 20) /* of calls that wait for their answers; beyond it none is taken */
+#define MAX_VALUES 1000000         /* of one message: ten times those of a task, read in a second */
+#define CLOSE_LIMIT_MS 5000        /* until a connection that does not read its last answers is cut */
 
 struct connection {
 	struct server *server;

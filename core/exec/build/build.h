@@ -16,7 +16,7 @@
 
 /* ---- build_slots.c: at most N builds at once, and never two of the same ---- */
 
-/* The build slots of this machine, granted in order of request. Loop thread. */
+/* Limits how many builds run at once on this machine. Slots go to the oldest request. Loop thread only. */
 struct build_slots {
 	unsigned max, running;
 	struct build_waiter *queue;
@@ -51,8 +51,7 @@ void build_slots_end(struct build_slots *builds, struct build_inflight *flight);
 
 /* ---- reads.c: the paths of the machine that a build looked at, and the state of each ---- */
 
-#define READS_MAX_BYTES \
-	(4u << 20) /* of the records of one build; the result of a build that looks at more is not kept */
+#define READS_MAX_BYTES (4u << 20) /* of the records of one build; with more its result is not kept */
 
 enum reads_how {
 	READS_AT,      /* the target of a path; of a folder only that it is one */

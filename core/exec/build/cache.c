@@ -22,8 +22,7 @@
 #define KEY_LENGTH (DIGEST_HEX_SIZE - 1)
 #define CACHE_MAX_OWNER 64
 #define NS_PER_S INT64_C(1000000000)
-#define CACHE_FILE_BYTES \
-	512 /* counted for each file or folder beside its contents, since many empty ones fill a disk too */
+#define CACHE_FILE_BYTES 512 /* added for each file or folder, since many empty ones fill a disk too */
 
 int
 cache_open(struct cache *cache, const char *state, uint64_t max_bytes, uint64_t max_user_bytes, unsigned max_age_days,

@@ -364,7 +364,7 @@ struct step_process {
 
 /* The compilers' files that a step begins with, and those that it leaves (jit.c). */
 struct step_jit {
-	const char *below[SANDBOX_LAYERS_MAX]; /* folders that its cache begins with, in order of precedence */
+	const char *below[SANDBOX_LAYERS_MAX]; /* lower layers of its cache, the topmost first */
 	size_t count, own;                     /* the first `own` ones are from runs of its job */
 	struct warm_layer *warm;               /* the last of these layers, in use until the step ends; NULL: none */
 	char *input;                           /* the layer from a prepare step; NULL: none */

@@ -9,8 +9,7 @@
 
 #include "base/line.h"
 
-#define RUN_CHILD_CANCEL_MS \
-	5000 /* from the signal that ends this process until the child is killed; its steps end meanwhile */
+#define RUN_CHILD_CANCEL_MS 5000  /* from the signal that ends this process until the child is killed */
 #define RUN_CHILD_EXIT_MS 15000   /* from the child's last line until it is killed */
 #define RUN_CHILD_REAP_MS 2000    /* from the kill until the child is left alone */
 #define RUN_CHILD_LAST_STDERR 400 /* bytes that are kept of the last line of its standard error */

@@ -17,7 +17,10 @@
 
 struct submit; /* the flow's state */
 
-/* Calls done(arg) when the submissions of an earlier process were asked again, and submission_message.h has them. */
+/*
+ * Restores the flow after a restart: resubmits what an earlier process had stored but not submitted, then calls done(arg).
+ * By then submission_message.h follows those submissions.
+ */
 struct submit *submit_new(struct bot *bot, kettle_fn done, void *arg);
 /* Call this when no answer can come any more. NULL is allowed. */
 void submit_free(struct submit *submit);

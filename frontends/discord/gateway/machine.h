@@ -29,10 +29,9 @@
 #define MACHINE_HELLO_MS 20000
 #define MACHINE_READY_MS 60000  /* from IDENTIFY to READY */
 #define MACHINE_REPLAY_MS 60000 /* from one event of a replay to the next */
-#define MACHINE_MALFORMED_MAX \
-	3                          /* malformed frames without an event between them, after which the session is given up */
-#define MACHINE_RESUMES_MAX 10 /* failed resumes in a row, after which the session is given up */
-#define MACHINE_UNREACHABLE 3  /* failed connections, after which the gateway's address is fetched again */
+#define MACHINE_MALFORMED_MAX 3 /* malformed frames without an event between them; then the session is given up */
+#define MACHINE_RESUMES_MAX 10  /* failed resumes in a row, after which the session is given up */
+#define MACHINE_UNREACHABLE 3   /* failed connections, after which the gateway's address is fetched again */
 
 enum gateway_state {
 	GATEWAY_CONNECTED, /* connected; READY or RESUMED come next */

@@ -12,8 +12,7 @@
 #include "base/xalloc.h"
 
 #define BOARDS_USERS_MAX 1000
-#define BOARDS_FRESH_MS \
-	60000 /* the greatest age of the list: no event tells of some changes, such as a role in the guild */
+#define BOARDS_FRESH_MS 60000 /* greatest age of the list, since no event tells of changed roles */
 
 static json_int_t
 now_ms(const struct bot *bot)

@@ -22,7 +22,8 @@ struct modal {
 	uint64_t answer_ms; /* limit of one request */
 	/* of calls.c */
 	struct modal_request *poll; /* the request under way */
-	json_t *polled, *asked;     /* references of its jobs; of the next request's */
+	json_t *polled;             /* references of the jobs in that request */
+	json_t *asked;              /* references of the jobs for the next one */
 };
 
 #endif

@@ -51,6 +51,7 @@ void server_stop(struct server *server);
 void server_step(struct server *server, const char *line, int status, const char *headers, const char *body);
 /* Answers a request that is held, with {}, or drops its connection. */
 void server_release(struct server *server, size_t number, int status);
+/* The same with a body. */
 void server_release_with(struct server *server, size_t number, int status, const char *body);
 /* How many requests began so. */
 size_t server_seen(const struct server *server, const char *line);
