@@ -13,22 +13,27 @@ extern "C" {
 #endif
 
 /*
- * The one list of error codes: name, value, name on the wire, meaning.
+ * The one list of error codes: name without its E (a macro of the C library would replace the whole), value, name on
+ * the wire, status of HTTP, meaning. X is passed on to M.
  * A function returns 0 or one of these. Values never change and are never reused.
  */
-#define KETTLE_ERRORS(X) \
-	X(EINVAL, -1, "invalid", "the request is malformed") \
-	X(ENOENT, -2, "not-found", "it does not exist") \
-	X(EACCES, -3, "denied", "the actor has no right to it") \
-	X(ECONFLICT, -4, "conflict", "it contradicts the current state") \
-	X(ETOOBIG, -5, "too-big", "it is over a limit of size") \
-	X(ERATE, -6, "rate-limited", "the actor has used up what is allowed in this time") \
-	X(EUNAVAIL, -7, "unavailable", "the engine or a machine cannot do it now") \
-	X(ECANCELED, -8, "cancelled", "it was cancelled") \
-	X(EVERSION, -9, "version", "the other side is of a version that does not fit") \
-	X(EIO, -10, "io", "reading or writing failed") \
-	X(ENOMEM, -11, "memory", "there is not enough memory") \
-	X(EINTERNAL, -12, "internal", "a fault of Kettle itself")
+#define KETTLE_ERROR_LIST(M, X) \
+	M(X, INVAL, -1, "invalid", 400, "the request is malformed") \
+	M(X, NOENT, -2, "not-found", 404, "it does not exist") \
+	M(X, ACCES, -3, "denied", 403, "the actor has no right to it") \
+	M(X, CONFLICT, -4, "conflict", 409, "it contradicts the current state") \
+	M(X, TOOBIG, -5, "too-big", 413, "it is over a limit of size") \
+	M(X, RATE, -6, "rate-limited", 429, "the actor has used up what is allowed in this time") \
+	M(X, UNAVAIL, -7, "unavailable", 503, "the engine or a machine cannot do it now") \
+	M(X, CANCELED, -8, "cancelled", 503, "it was cancelled") \
+	M(X, VERSION, -9, "version", 426, "the other side is of a version that does not fit") \
+	M(X, IO, -10, "io", 503, "reading or writing failed") \
+	M(X, NOMEM, -11, "memory", 500, "there is not enough memory") \
+	M(X, INTERNAL, -12, "internal", 500, "a fault of Kettle itself")
+
+/* The list without the status: X(name, value, name on the wire, meaning). */
+#define KETTLE_ERROR_OF(X, name, value, wire, http, text) X(E##name, value, wire, text)
+#define KETTLE_ERRORS(X) KETTLE_ERROR_LIST(KETTLE_ERROR_OF, X)
 
 enum kettle_errno {
 #define X(name, value, wire, text) KETTLE_##name = value,
@@ -173,6 +178,24 @@ kettle_error_name(int code)
 	}
 	return "internal";
 }
+
+#if KETTLE_PLUGIN_ABI_MINOR >= 3
+/* The status of an HTTP answer for this code (404); 500 for an unknown one, 200 for 0. [any] */
+__attribute__((unused)) static int
+kettle_error_http(int code)
+{
+	switch (code) {
+	case 0:
+		return 200;
+#define X(none, name, value, wire, http, text) \
+	case value: \
+		return http;
+		KETTLE_ERROR_LIST(X, 0)
+#undef X
+	}
+	return 500;
+}
+#endif
 
 /* The exit status of a command that fails with this code: 2 if the request was wrong, 3 if the engine failed. [any] */
 __attribute__((unused)) static int

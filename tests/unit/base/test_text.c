@@ -191,6 +191,21 @@ test_utf8_copy(void **state)
 	copy(16, "\xff\xe2\x82|", "???|");
 }
 
+/* Each code has its status of HTTP. */
+static void
+test_error_http(void **state)
+{
+	(void)state;
+	static const struct {
+		int code, http;
+	} cases[] = {{0, 200}, {KETTLE_EINVAL, 400}, {KETTLE_EACCES, 403}, {KETTLE_ENOENT, 404}, {KETTLE_ECONFLICT, 409},
+		{KETTLE_ETOOBIG, 413}, {KETTLE_ERATE, 429}, {KETTLE_EVERSION, 426}, {KETTLE_ECANCELED, 503},
+		{KETTLE_EUNAVAIL, 503}, {KETTLE_EIO, 503}, {KETTLE_ENOMEM, 500}, {KETTLE_EINTERNAL, 500}, {-99, 500}};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(kettle_error_http(cases[i].code), cases[i].http);
+	assert_string_equal(kettle_error_name(KETTLE_EVERSION), "version");
+}
+
 /* JSON can hold every sentence: one that it cannot hold would never reach the caller. */
 static void
 test_sentences(void **state)
@@ -375,6 +390,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_utf8_clean),
 	cmocka_unit_test(test_utf8_invisible),
 	cmocka_unit_test(test_utf8_copy),
+	cmocka_unit_test(test_error_http),
 	cmocka_unit_test(test_sentences),
 	cmocka_unit_test(test_nearest),
 	cmocka_unit_test(test_hashes),
