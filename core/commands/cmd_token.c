@@ -151,11 +151,12 @@ cmd_token_check(const struct command_call *call, json_t **ret_result, struct ket
 		rc = token_note_use(call->db, hash, err);
 	if (rc < 0)
 		return rc;
-	*ret_result = json_pack("{s:s, s:O, s:o, s:O, s:O, s:{s:O, s:O, s:O}}", "kind", json_text_or_empty(row, "kind"),
-		"name", json_object_get(row, "name"), "user_id", json_sprintf("%lld", (long long)member_int(row, "id")),
-		"user_name", json_object_get(row, "user_name"), "role", json_object_get(row, "role"), "actor", "provider",
-		json_object_get(row, "provider"), "subject", json_object_get(row, "subject"), "name",
-		json_object_get(row, "user_name"));
+	*ret_result =
+		json_pack("{s:s, s:O, s:O, s:o, s:O, s:O, s:{s:O, s:O, s:O}}", "kind", json_text_or_empty(row, "kind"), "name",
+			json_object_get(row, "name"), "expires", json_object_get(row, "expires"), "user_id",
+			json_sprintf("%lld", (long long)member_int(row, "id")), "user_name", json_object_get(row, "user_name"),
+			"role", json_object_get(row, "role"), "actor", "provider", json_object_get(row, "provider"), "subject",
+			json_object_get(row, "subject"), "name", json_object_get(row, "user_name"));
 	return 0;
 }
 

@@ -287,8 +287,8 @@ settings_unit_calibration(
 static int
 unit_event(struct db *db, const char *kind, const json_t *unit, struct kettle_error *err)
 {
-	AUTO_JSON json_t *data = json_copy((json_t *)unit);
-	(void)json_object_del(data, "key");
+	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O*}", "device", json_object_get(unit, "device"), "unit",
+		json_object_get(unit, "unit"), "reason", json_object_get(unit, "reason"));
 	return db_event(db, kind, 'a', 0, 0, 0, data, err);
 }
 

@@ -4,6 +4,9 @@
 
 #include "model/tokens.h"
 
+#include "base/cleanup.h"
+#include "base/json_access.h"
+
 #include <string.h>
 
 int
@@ -40,10 +43,27 @@ token_list(struct db *db, int64_t user, json_t **ret_tokens, struct kettle_error
 int
 token_delete(struct db *db, int64_t user, const char *name, int64_t *ret_count, struct kettle_error *err)
 {
-	int rc = db_exec(
-		db, err, "DELETE FROM tokens WHERE user = ? AND kind IN ('token', 'session') AND name = ?", "is", user, name);
+	AUTO_JSON json_t *rows = NULL;
+	size_t i;
+	json_t *row;
+	int rc = db_array(db, &rows, err,
+		"SELECT DISTINCT kind, name FROM tokens WHERE user = ?1 AND kind IN ('token', 'session') AND (?2 IS NULL OR "
+		"name = ?2) ORDER BY kind, name",
+		"is", user, name);
 	if (rc == 0)
-		*ret_count = db_changes(db);
+		rc = db_exec(db, err,
+			"DELETE FROM tokens WHERE user = ?1 AND kind IN ('token', 'session') AND (?2 IS NULL OR name = ?2)", "is",
+			user, name);
+	if (rc < 0)
+		return rc;
+	int64_t count = db_changes(db);
+	json_array_foreach(rows, i, row) {
+		bool login = member_is(row, "kind", "session");
+		if (rc == 0)
+			rc = db_event(db, login ? "login.revoked" : "token.revoked", 'u', 0, 0, user, row, err);
+	}
+	if (rc == 0)
+		*ret_count = count;
 	return rc;
 }
 
@@ -51,7 +71,8 @@ int
 token_get(struct db *db, const char *hash, json_t **ret_row, struct kettle_error *err)
 {
 	return db_object(db, ret_row, err,
-		"SELECT t.kind, t.name, u.id, u.name AS user_name, u.role, i.provider, i.subject FROM tokens t LEFT JOIN users "
+		"SELECT t.kind, t.name, u.id, u.name AS user_name, u.role, t.expires_at AS expires_iso, i.provider, i.subject "
+		"FROM tokens t LEFT JOIN users "
 		"u ON u.id = t.user LEFT JOIN identities i ON i.user = u.id WHERE t.hash = ? AND t.kind IN ('token', "
 		"'session', 'pending') AND (t.expires_at IS NULL OR t.expires_at > ?) ORDER BY i.created_at, i.provider LIMIT "
 		"1",

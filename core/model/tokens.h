@@ -26,11 +26,14 @@ int token_insert(struct db *db, const struct token *token, struct kettle_error *
 int token_count(struct db *db, int64_t user, const char *name, int64_t *ret_count, struct kettle_error *err);
 /* The tokens and sessions of a user, oldest first: [{"name", "kind", "created", "used", "expires"}]. New reference. */
 int token_list(struct db *db, int64_t user, json_t **ret_tokens, struct kettle_error *err);
-/* Deletes a user's tokens of this name; *ret_count: how many. */
+/*
+ * Deletes a user's tokens and sessions of this name (NULL: all of the user's); *ret_count: how many. Events
+ * token.revoked and login.revoked, one for each name.
+ */
 int token_delete(struct db *db, int64_t user, const char *name, int64_t *ret_count, struct kettle_error *err);
 /*
- * A token that acts as a user or will: {"kind", "name", "id": the user's, "user_name", "role", "provider", "subject"}.
- * ENOENT. New reference.
+ * A token that acts as a user or will: {"kind", "name", "id": the user's, "user_name", "role", "expires", "provider",
+ * "subject"}. ENOENT. New reference.
  */
 int token_get(struct db *db, const char *hash, json_t **ret_row, struct kettle_error *err);
 /* Notes a use of the token: at most once in TOKEN_USED_MS, so that most uses write nothing. */

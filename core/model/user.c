@@ -11,6 +11,7 @@
 #include "model/jobs.h"
 #include "model/name.h"
 #include "model/ranking.h"
+#include "model/tokens.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -296,7 +297,10 @@ user_delete(struct db *db, const struct user *user, char ret_name[USER_NAME_SIZE
 		"DELETE FROM events WHERE user = ? AND kind IN ('user.created', 'user.merged')",
 		"UPDATE users SET role = 'user', ban_reason = iif(banned_at IS NULL, NULL, '') WHERE id = ?",
 	};
+	int64_t tokens = 0;
 	int rc = rename_deleted(db, user->id, ret_name, err);
+	if (rc == 0)
+		rc = token_delete(db, user->id, NULL, &tokens, err);
 	for (size_t i = 0; i < ARRAY_SIZE(sql) && rc == 0; i++)
 		rc = db_exec(db, err, sql[i], "i", user->id);
 	return rc < 0 ? rc : db_event(db, "user.deleted", 'a', 0, 0, user->id, NULL, err);

@@ -16,6 +16,7 @@
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "model/board_life.h"
+#include "model/event_kinds.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -145,6 +146,21 @@ log_board(const struct event *event)
 		log_event("core", event->kind, json_pack("{s:s}", "leaderboard", event->board));
 }
 
+#ifdef KETTLE_FAILPOINTS
+/* In the build for tests, an event that is not as its kind is documented ends the process. */
+static void
+check_kind(const json_t *event)
+{
+	struct kettle_error err = {0};
+	if (event_kind_check(event, &err) == 0)
+		return;
+	log_write(KETTLE_LOG_ERROR, "core", "an event of another form than its kind has: %s", err.message);
+	abort();
+}
+#else
+#define check_kind(event) ((void)0)
+#endif
+
 /* Passes stored events on, and wakes the removal of deleted jobs' files and deleted leaderboards. */
 static void
 on_events(void *arg, const json_t *events)
@@ -155,6 +171,7 @@ on_events(void *arg, const json_t *events)
 	json_t *event;
 	json_array_foreach(events, i, event) {
 		const struct event read = event_read(event);
+		check_kind(event);
 		if (core->engine)
 			engine_event(core->engine, &read);
 		board_clock_event(core->board_clock, &read);

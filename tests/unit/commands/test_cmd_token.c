@@ -104,6 +104,43 @@ test_token(void **state)
 	invalid("", KETTLE_EACCES);
 }
 
+/* The user of the newest event of the kind, which names the token and is no secret. */
+static void
+assert_revoked(const char *event_kind, const char *kind, const char *name, const char *user)
+{
+	const json_t *event = fixture_event(&c.f, event_kind);
+	assert_string_equal(commands_text(event, "scope"), "u");
+	assert_string_equal(commands_text(event, "user_name"), user);
+	assert_string_equal(commands_text(event, "data.kind"), kind);
+	assert_string_equal(commands_text(event, "data.name"), name);
+	assert_int_equal(json_object_size(commands_at(event, "data")), 2);
+}
+
+/* Who keeps the answers of token.check hears of each that is right no more. */
+static void
+test_revoked_events(void **state)
+{
+	(void)state;
+	(void)commands_must(&c, "alice", "token.create", json_pack("{s:s, s:s}", "name", "a", "expires", "+1h"));
+	AUTO_FREE char *token = text_of(c.result, "token");
+	assert_non_null(strstr(commands_text(check(token), "expires"), "T"));
+	(void)commands_must(&c, "alice", "token.create", named("name", "b"));
+	AUTO_FREE char *code = text_of(
+		commands_must(&c, "web", "login.begin", json_pack("{s:s, s:s}", "name", "b", "address", "192.0.2.1")), "code");
+	(void)commands_must(&c, "alice", "login.confirm", json_pack("{s:s, s:b}", "code", code, "confirm", 1));
+	assert_int_equal(commands_run(&c, "alice", "token.revoke", named("name", "none")), KETTLE_ENOENT);
+	assert_int_equal(fixture_events(&c.f, "token.revoked") + fixture_events(&c.f, "login.revoked"), 0);
+	(void)commands_must(&c, "alice", "token.revoke", named("name", "b"));
+	assert_int_equal(commands_number(c.result, "revoked"), 2);
+	assert_revoked("token.revoked", "token", "b", "alice");
+	assert_revoked("login.revoked", "session", "b", "alice");
+	/* The end of the user is the end of the rest. */
+	(void)commands_must(&c, "alice", "user.delete", json_object());
+	assert_int_equal(fixture_events(&c.f, "token.revoked"), 2);
+	assert_int_equal(fixture_events(&c.f, "login.revoked"), 1);
+	assert_string_equal(commands_text(fixture_event(&c.f, "token.revoked"), "data.name"), "a");
+}
+
 static void
 test_token_limits(void **state)
 {
@@ -389,6 +426,7 @@ test_user_delete(void **state)
 
 static const struct CMUnitTest tests[] = {
 	TEST(test_token),
+	TEST(test_revoked_events),
 	TEST(test_token_limits),
 	TEST(test_login),
 	TEST(test_logins_end),

@@ -164,7 +164,7 @@ change_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	const struct change *change = arg;
 	/* Which makes all subscriptions read their rights again. */
-	int rc = change->tell ? db_event(db, "user.role", 'a', 0, 0, 0, NULL, err) : 0;
+	int rc = change->tell ? db_event(db, "user.role", 'u', 0, 0, 0, NULL, err) : 0;
 	return rc ? rc : db_exec(db, err, change->sql, NULL);
 }
 
