@@ -186,9 +186,9 @@ free_slot(struct slot *slot)
 	free(slot);
 }
 
-/* Makes and configures an instance that is not in force yet. The set owns it. */
+/* Makes and configures an instance. free_slot it. */
 static int
-make(struct plugin_set *set, const struct config *config, uint32_t kind, const char *name, struct slot **ret_slot,
+make_slot(struct plugin_set *set, const struct config *config, uint32_t kind, const char *name, struct slot **ret_slot,
 	struct kettle_error *err)
 {
 	struct slot *slot = xcalloc(1, sizeof(*slot));
@@ -202,6 +202,19 @@ make(struct plugin_set *set, const struct config *config, uint32_t kind, const c
 		free_slot(slot);
 		return rc;
 	}
+	*ret_slot = slot;
+	return 0;
+}
+
+/* The same for one that is not in force yet. The set owns it. */
+static int
+make(struct plugin_set *set, const struct config *config, uint32_t kind, const char *name, struct slot **ret_slot,
+	struct kettle_error *err)
+{
+	struct slot *slot = NULL;
+	int rc = make_slot(set, config, kind, name, &slot, err);
+	if (rc < 0)
+		return rc;
 	*set->last = slot;
 	set->last = &slot->next;
 	set->count++;
@@ -320,6 +333,31 @@ find_same(const struct plugin_set *set, const struct config *config, const char 
 	return NULL;
 }
 
+/*
+ * Checks the sections of runners and frontends that have changed: only the next start uses them, and a fault would
+ * prevent it.
+ */
+static int
+check_for_restart(
+	struct plugin_set *set, const struct config *config, const struct config *fresh, struct kettle_error *err)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const char *sections = loader_kind_section(kinds[i]), *name;
+		const json_t *before = json_object_get(config->root, sections);
+		json_t *section;
+		json_object_foreach(json_object_get(fresh->root, sections), name, section) {
+			struct slot *slot = NULL;
+			if (kinds[i] == KETTLE_LANGUAGE || json_equal(json_object_get(before, name), section))
+				continue;
+			int rc = make_slot(set, fresh, kinds[i], name, &slot, err);
+			free_slot(slot);
+			if (rc < 0)
+				return rc;
+		}
+	}
+	return 0;
+}
+
 static int
 prepare(
 	struct plugins_change *change, const struct config *config, const struct config *fresh, struct kettle_error *err)
@@ -327,7 +365,9 @@ prepare(
 	struct plugin_set *set = change->set;
 	const char *name;
 	json_t *section;
-	int rc = 0;
+	int rc = check_for_restart(set, config, fresh, err);
+	if (rc < 0)
+		return rc;
 	json_object_foreach(json_object_get(fresh->root, "languages"), name, section) {
 		struct slot *slot = find_same(set, config, name, section);
 		if (!slot) {

@@ -18,7 +18,7 @@ struct plugins_change; /* the languages of another configuration, ready to be us
 
 /*
  * Makes, configures and starts an instance for each language that is new in `fresh`, or is other than in `config`, the
- * configuration in force. Languages in force are left alone, so an error changes nothing. The change ends with
+ * configuration in force; checks the sections of runners and frontends that are, which only a restart uses. Languages in force are left alone, so an error changes nothing. The change ends with
  * plugins_apply or plugins_forget. Loop thread; errors as plugins_load's.
  */
 int plugins_prepare(struct plugin_set *set, const struct config *config, const struct config *fresh,

@@ -28,7 +28,8 @@ configure(void *self, const json_t *options, struct kettle_error *err)
 {
 	struct recorder *recorder = self;
 	const char *url = json_string_value(json_object_get(options, "url"));
-	(void)err;
+	if (url && strncmp(url, "http", 4) != 0)
+		return kettle_fail(err, KETTLE_EINVAL, "`url` is no URL.");
 	recorder->url = url ? strdup(url) : NULL;
 	return 0;
 }
