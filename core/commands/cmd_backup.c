@@ -32,6 +32,7 @@ struct copy {
 	json_t *args, *actor, *result;
 	struct kettle_error err;
 	uint64_t reported_ns;
+	struct waiter waiter;
 	kettle_answer answer;
 	void *arg;
 };
@@ -49,6 +50,7 @@ free_copy(struct copy *copy)
 
 struct report {
 	struct core *core;
+	uint64_t caller;
 	const char *what; /* its name, in place of a device */
 	int64_t done, total;
 };
@@ -57,7 +59,7 @@ static void
 publish_report(void *arg)
 {
 	struct report *report = arg;
-	local_job_progress(report->core, 0, report->what,
+	local_job_progress(report->core, report->caller, report->what,
 		json_pack("{s:s, s:I, s:I}", "event", "copied", "done", (json_int_t)report->done, "total",
 			(json_int_t)report->total));
 	free(report);
@@ -74,7 +76,7 @@ progress(void *arg, int64_t done, int64_t total)
 		return true;
 	copy->reported_ns = now;
 	struct report *report = xmalloc(sizeof(*report));
-	*report = (struct report){copy->core, copy->command->name + strlen("admin."), done, total};
+	*report = (struct report){copy->core, copy->waiter.caller, copy->command->name + strlen("admin."), done, total};
 	if (loop_post(copy->core->setup.io, publish_report, report) < 0)
 		free(report);
 	return true;
@@ -130,6 +132,7 @@ copy_begin(const char *command, struct core *core, const struct actor *actor, co
 	*copy = (struct copy){
 		.core = core,
 		.command = command_find(core->setup.commands, command),
+		.waiter = actor->waiter,
 		.args = json_deep_copy(args),
 		.actor = json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", actor->name, "name", actor->name),
 		.answer = answer,

@@ -50,7 +50,7 @@ calibrate_new(struct core *core, const struct actor *actor, const json_t *args, 
 	struct calibration_run *c = xmalloc(sizeof(*c));
 	*c = (struct calibration_run){.core = core,
 		.languages = core->languages,
-		.caller = actor->caller,
+		.waiter = actor->waiter,
 		.args = json_deep_copy(args),
 		.units = json_array(),
 		.tasks = json_array(),

@@ -35,7 +35,7 @@ struct calibration_run {
 	struct inflight_job job; /* first: the runner reports to it */
 	struct core *core;
 	const struct languages *languages;               /* as they were when it began */
-	uint64_t caller;                                 /* sees its progress; the command ends with it */
+	struct waiter waiter;                            /* sees its progress; the command ends with it */
 	json_t *args, *units, *tasks, *stored, *results; /* units: of engine_devices, with "device" */
 	size_t unit, task;
 	unsigned round, failures;          /* of the present task */

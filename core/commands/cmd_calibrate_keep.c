@@ -194,5 +194,5 @@ calibrate_tell_kept(struct calibration_run *c)
 		buf_printf(
 			&text, "%s%zu further unit%s", c->boards.list ? "; missing: " : ", ", further, further == 1 ? "" : "s");
 	buf_printf(&text, "; `kettle device calibrate` measures what is missing");
-	local_job_progress(c->core, c->caller, unit, json_pack("{s:s, s:s}", "event", "kept", "text", text.data));
+	local_job_progress(c->core, c->waiter.caller, unit, json_pack("{s:s, s:s}", "event", "kept", "text", text.data));
 }

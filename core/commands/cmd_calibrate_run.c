@@ -59,7 +59,7 @@ calibrate_remark(struct calibration_run *c, const char *what, const char *why)
 bool
 calibrate_stopped(const struct calibration_run *c)
 {
-	return c->core->closing || !core_has_caller(c->core, c->caller);
+	return c->core->closing || !core_is_awaited(c->core, &c->waiter);
 }
 
 /* ---- other work on its machine ---- */
@@ -127,7 +127,7 @@ on_calibrate_event(struct inflight_job *job, const json_t *event)
 	else if (member_is(event, "event", "step"))
 		shown = c->position ? c->position(c) : position(c);
 	if (shown)
-		local_job_progress(c->core, c->caller, json_text_or_empty(calibrate_unit(c), "unit"), shown);
+		local_job_progress(c->core, c->waiter.caller, json_text_or_empty(calibrate_unit(c), "unit"), shown);
 }
 
 static void

@@ -35,7 +35,8 @@
 struct fetch {
 	struct core *core;
 	const struct languages *languages; /* as they were when it began */
-	uint64_t caller, request;
+	struct waiter waiter;
+	uint64_t request;
 	struct kettle_timer *watch;
 	char *url, *label; /* of the archive */
 	char *file;        /* the archive; NULL: the folder below root is read */
@@ -154,7 +155,7 @@ on_watch(void *arg)
 {
 	struct fetch *fetch = arg;
 	struct core *core = fetch->core;
-	if (!core->closing && !__atomic_load_n(&core->leaving, __ATOMIC_RELAXED) && core_has_caller(core, fetch->caller))
+	if (!core->closing && !__atomic_load_n(&core->leaving, __ATOMIC_RELAXED) && core_is_awaited(core, &fetch->waiter))
 		return;
 	http_cancel(core->setup.http, core, fetch->request);
 	(void)kettle_fail(&fetch->err, KETTLE_ECANCELED, "The archive had not arrived when this ended.");
@@ -221,7 +222,7 @@ cmd_competition_fetch(struct core *core, const struct actor *actor, const json_t
 	struct fetch *fetch = xcalloc(1, sizeof(*fetch));
 	*fetch = (struct fetch){.core = core,
 		.languages = core->languages,
-		.caller = actor->caller,
+		.waiter = actor->waiter,
 		.args = json_deep_copy(args),
 		.answer = answer,
 		.arg = arg};

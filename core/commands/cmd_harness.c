@@ -63,6 +63,5 @@ read_harness(struct pool_call *call, json_t **ret_result, struct kettle_error *e
 void
 cmd_harness_show(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	(void)actor;
-	pool_call_start(core, args, read_harness, pool_call_answer, answer, arg);
+	pool_call_start(core, actor, args, read_harness, pool_call_answer, answer, arg);
 }

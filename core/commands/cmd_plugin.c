@@ -128,12 +128,11 @@ void
 cmd_plugin_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	json_t *loaded = json_array();
-	(void)actor;
 	(void)args;
 	for (size_t i = 0; i < core->plugins_count; i++)
 		(void)json_array_append_new(loaded, plugin_describe(core->plugins[i].plugin, core->plugins[i].file, "loaded"));
 	AUTO_JSON json_t *request = json_pack("{s:o, s:O*}", "loaded", loaded, "path", plugin_path(core));
-	pool_call_start(core, request, list_installed, pool_call_answer, answer, arg);
+	pool_call_start(core, actor, request, list_installed, pool_call_answer, answer, arg);
 }
 
 void
@@ -141,11 +140,10 @@ cmd_plugin_info(struct core *core, const struct actor *actor, const json_t *args
 {
 	const struct core_plugin *loaded = find_loaded(core, json_text_or_null(args, "name"));
 	struct kettle_error none = {0};
-	(void)actor;
 	if (!loaded) {
 		AUTO_JSON json_t *request =
 			json_pack("{s:O, s:O*}", "name", json_object_get(args, "name"), "path", plugin_path(core));
-		pool_call_start(core, request, show_installed, pool_call_answer, answer, arg);
+		pool_call_start(core, actor, request, show_installed, pool_call_answer, answer, arg);
 		return;
 	}
 	AUTO_JSON json_t *result = describe_whole(loaded->plugin, loaded->file, "loaded");
@@ -198,6 +196,5 @@ test_plugin(struct pool_call *call, json_t **ret_result, struct kettle_error *er
 void
 cmd_plugin_test(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	(void)actor;
-	pool_call_start(core, args, test_plugin, pool_call_answer, answer, arg);
+	pool_call_start(core, actor, args, test_plugin, pool_call_answer, answer, arg);
 }

@@ -34,7 +34,7 @@
 
 struct inquiry {
 	struct core *core; /* until it has ended */
-	uint64_t caller;
+	struct waiter waiter;
 	json_t *places; /* objects that take "answer", or "error" */
 	unsigned pending;
 	struct kettle_timer *watch;
@@ -142,7 +142,7 @@ static void
 on_watch(void *arg)
 {
 	struct inquiry *inquiry = arg;
-	bool stops = inquiry->core->closing || !core_has_caller(inquiry->core, inquiry->caller);
+	bool stops = inquiry->core->closing || !core_is_awaited(inquiry->core, &inquiry->waiter);
 	size_t i;
 	json_t *place;
 	inquiry->waited_ms += INQUIRY_WATCH_MS;
@@ -168,7 +168,7 @@ inquiry_begin(struct core *core, const struct actor *actor, json_t *(*conclude)(
 {
 	struct inquiry *inquiry = xcalloc(1, sizeof(*inquiry));
 	*inquiry = (struct inquiry){.core = core,
-		.caller = actor->caller,
+		.waiter = actor->waiter,
 		.places = json_array(),
 		.pending = 1,
 		.conclude = conclude,

@@ -277,8 +277,8 @@ bundle_probed(void *arg, const struct kettle_error *err)
 	else if (err->code < 0)
 		call->err = *err;
 	if (err->code == 0 && tries)
-		task_try(call->core, bundle, probe_choose(call->core, bundle, json_object_get(call->args, "device")),
-			bundle_tried, call);
+		task_try(call->core, &call->waiter, bundle,
+			probe_choose(call->core, bundle, json_object_get(call->args, "device")), bundle_tried, call);
 	else
 		next_bundle(call);
 }
@@ -390,8 +390,7 @@ task_read_one(struct pool_call *call, json_t **ret_result, struct kettle_error *
 void
 cmd_task_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	(void)actor;
-	pool_call_start(core, args, task_read_one, choose_language, answer, arg);
+	pool_call_start(core, actor, args, task_read_one, choose_language, answer, arg);
 }
 
 /* A name from another machine may have either slash. Errors contain the name. */
@@ -428,8 +427,7 @@ unpack_sent(struct pool_call *call, json_t **ret_result, struct kettle_error *er
 void
 cmd_task_unpack(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	(void)actor;
-	pool_call_start(core, args, unpack_sent, choose_language, answer, arg);
+	pool_call_start(core, actor, args, unpack_sent, choose_language, answer, arg);
 }
 
 static int
@@ -447,8 +445,7 @@ read_problems(struct pool_call *call, json_t **ret_result, struct kettle_error *
 void
 cmd_competition_read(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	(void)actor;
-	pool_call_start(core, args, read_problems, pool_call_answer, answer, arg);
+	pool_call_start(core, actor, args, read_problems, pool_call_answer, answer, arg);
 }
 
 /* ---- trying what becomes a leaderboard ---- */
@@ -469,8 +466,7 @@ check_bundle(struct pool_call *call, json_t **ret_result, struct kettle_error *e
 void
 cmd_task_try(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	(void)actor;
-	pool_call_start(core, args, check_bundle, probe_bundles, answer, arg);
+	pool_call_start(core, actor, args, check_bundle, probe_bundles, answer, arg);
 }
 
 /* Adds a problem whose leaderboard would be new to those that are tried, with the devices that it names. */
@@ -530,9 +526,8 @@ void
 cmd_competition_try(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct sets_caller *caller = xmalloc(sizeof(*caller));
-	(void)actor;
 	*caller = (struct sets_caller){answer, arg};
-	pool_call_start(core, args, find_new_problems, probe_bundles, answer_sets, caller);
+	pool_call_start(core, actor, args, find_new_problems, probe_bundles, answer_sets, caller);
 }
 
 /* ---- checking ---- */
@@ -624,8 +619,7 @@ check_all(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 void
 cmd_task_check(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	(void)actor;
-	pool_call_start(core, args, check_all, probe_bundles, answer, arg);
+	pool_call_start(core, actor, args, check_all, probe_bundles, answer, arg);
 }
 
 /* ---- packing, and beginning with a copy ---- */
@@ -655,8 +649,7 @@ pack_task(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 void
 cmd_task_pack(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	(void)actor;
-	pool_call_start(core, args, pack_task, pool_call_answer, answer, arg);
+	pool_call_start(core, actor, args, pack_task, pool_call_answer, answer, arg);
 }
 
 /* The only file of a folder, which is then the task. New string; NULL: there is none, or there are more. */
@@ -737,8 +730,7 @@ copy_shipped(struct pool_call *call, json_t **ret_result, struct kettle_error *e
 void
 cmd_task_new(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	(void)actor;
-	pool_call_start(core, args, copy_shipped, pool_call_answer, answer, arg);
+	pool_call_start(core, actor, args, copy_shipped, pool_call_answer, answer, arg);
 }
 
 /*
@@ -776,6 +768,5 @@ list_shipped(struct pool_call *call, json_t **ret_result, struct kettle_error *e
 void
 cmd_task_list(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	(void)actor;
-	pool_call_start(core, args, list_shipped, pool_call_answer, answer, arg);
+	pool_call_start(core, actor, args, list_shipped, pool_call_answer, answer, arg);
 }

@@ -65,9 +65,9 @@ void
 cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct task_run *run = xmalloc(sizeof(*run));
-	(void)actor;
 	*run = (struct task_run){
 		.core = core,
+		.waiter = actor->waiter,
 		.args = json_deep_copy(args),
 		.ended = answer_run,
 		.answer = answer,
@@ -82,6 +82,7 @@ cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, k
 /* A task's solutions, one after the other. */
 struct verify {
 	struct core *core;
+	struct waiter waiter;
 	json_t *args, *bundle;
 	json_t *
 		solutions; /* [{"name", "kind", "expected", "mode", "code", "error": why it cannot be run}] that are still to be run */
@@ -251,8 +252,9 @@ verify_read(void *arg)
 static void
 publish_result(const struct verify *verify, json_t *result)
 {
-	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:O, s:I, s:I}", "kind", "progress", "task_run", 1, "solution",
-		result, "done", (json_int_t)json_array_size(verify->results), "of", (json_int_t)verify->count);
+	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:I, s:O, s:I, s:I}", "kind", "progress", "task_run", 1,
+		"caller", (json_int_t)verify->waiter.caller, "solution", result, "done",
+		(json_int_t)json_array_size(verify->results), "of", (json_int_t)verify->count);
 	if (progress)
 		core_publish(verify->core, progress);
 }
@@ -381,6 +383,7 @@ verify_next(void *arg)
 		(void)json_object_set(args, "mode", json_object_get(solution, "mode"));
 	*run = (struct task_run){
 		.core = verify->core,
+		.waiter = verify->waiter,
 		.args = args,
 		.bundle = json_incref(verify->bundle),
 		.code = xstrdup(json_text_or_null(solution, "code")),
@@ -394,9 +397,9 @@ void
 cmd_task_verify(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct verify *verify = xmalloc(sizeof(*verify));
-	(void)actor;
 	*verify = (struct verify){
 		.core = core,
+		.waiter = actor->waiter,
 		.args = json_deep_copy(args),
 		.solutions = json_array(),
 		.results = json_array(),

@@ -242,9 +242,9 @@ local_job_progress(struct core *core, uint64_t caller, const char *device, json_
 }
 
 void
-local_job_publish(struct core *core, const struct plan *plan, const char *device, const json_t *event)
+local_job_publish(struct core *core, uint64_t caller, const struct plan *plan, const char *device, const json_t *event)
 {
 	json_t *shown = plan_redact_event(plan, event);
 	if (shown)
-		local_job_progress(core, 0, device, shown);
+		local_job_progress(core, caller, device, shown);
 }

@@ -35,13 +35,14 @@ pool_call_after(void *arg)
 }
 
 void
-pool_call_start(struct core *core, const json_t *args, pool_work *work, void (*then)(struct pool_call *call),
-	kettle_answer answer, void *arg)
+pool_call_start(struct core *core, const struct actor *actor, const json_t *args, pool_work *work,
+	void (*then)(struct pool_call *call), kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {0};
 	struct pool_call *call = xmalloc(sizeof(*call));
 	*call = (struct pool_call){.core = core,
 		.languages = core->languages,
+		.waiter = actor->waiter,
 		.args = json_deep_copy(args),
 		.work = work,
 		.then = then,

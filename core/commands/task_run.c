@@ -19,9 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RUN_WATCH_MS 200 /* between checks whether somebody still waits */
+
 void
 task_run_end(struct task_run *run)
 {
+	loop_timer_stop(run->core->setup.io, run->watch);
 	run->ended(run);
 	verdict_free(run->verdict);
 	json_decref(run->args);
@@ -38,7 +41,7 @@ task_run_event(struct inflight_job *job, const json_t *event)
 {
 	struct task_run *run = (struct task_run *)job;
 	const struct runner *runner = local_job_runner(run->core, run->unit);
-	local_job_publish(run->core, run->plan, json_text_or_empty(run->unit, "name"), event);
+	local_job_publish(run->core, run->waiter.caller, run->plan, json_text_or_empty(run->unit, "name"), event);
 	if (!run->unless_busy || run->busy || !member_is(event, "event", "waiting"))
 		return;
 	run->busy = true;
@@ -57,6 +60,31 @@ on_task_run_done(struct inflight_job *job, const struct completion *completion)
 		(void)kettle_fail(&run->err, KETTLE_EUNAVAIL, "The task could not be run: %s",
 			completion->error ? completion->error : "it was cancelled.");
 	task_run_end(run);
+}
+
+/* Cancels a run for which nobody waits any more, so that the device is free. */
+static void
+on_run_watch(void *arg)
+{
+	struct task_run *run = arg;
+	if (core_is_awaited(run->core, &run->waiter))
+		return;
+	const struct runner *runner = local_job_runner(run->core, run->unit);
+	char ref[INFLIGHT_REF_SIZE];
+	memcpy(ref, run->job.ref, sizeof(ref));
+	loop_timer_stop(run->core->setup.io, STEAL(run->watch));
+	runner->ops->cancel(runner->self, ref); /* may free the run */
+}
+
+/* Whether the run may go on; else with the reason in its error. */
+static bool
+is_wanted(struct task_run *run)
+{
+	if (run->err.code == 0 && run->core->closing)
+		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
+	if (run->err.code == 0 && !core_is_awaited(run->core, &run->waiter))
+		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "Nobody waits for the run any more.");
+	return run->err.code == 0;
 }
 
 /* The named device, else the first that is configured. */
@@ -114,15 +142,14 @@ task_run_plan(void *arg)
 	char seed[24];
 	run->job = (struct inflight_job){.event = task_run_event, .done = on_task_run_done};
 	(void)snprintf(seed, sizeof(seed), "%lld", (long long)jobs_seed());
-	if (core->closing)
-		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
 	const char *mode = json_text_or_null(run->args, "mode");
 	AUTO_JSON json_t *capture = NULL;
-	if (run->err.code == 0)
+	if (is_wanted(run))
 		(void)capture_read(run->args, mode, json_object_get(run->bundle, "task"), &capture, &run->err);
 	if (run->err.code == 0 && plan_make(core->languages, run->bundle, run->code, mode, run->unit, seed, capture,
 								  &run->plan, &run->err) == 0) {
 		add_more(run);
+		(void)loop_timer_start(core->setup.io, RUN_WATCH_MS, RUN_WATCH_MS, on_run_watch, run, &run->watch, NULL);
 		if (local_job_start(core, &run->job, "local", run->unit, run->plan, &run->err) == 0)
 			return;
 	}
@@ -135,9 +162,7 @@ task_run_begin(void *arg)
 	struct task_run *run = arg;
 	if (member_is(run->args, "mode", "leaderboard"))
 		(void)json_object_set_new(run->args, "mode", json_string("ranked"));
-	if (run->core->closing)
-		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
-	if (run->err.code < 0 || choose_unit(run, &run->err) < 0)
+	if (!is_wanted(run) || choose_unit(run, &run->err) < 0)
 		task_run_end(run);
 	else
 		local_job_describe(run->core, json_object_get(run->bundle, "task"), run->unit, task_run_plan, run);

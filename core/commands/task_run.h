@@ -11,6 +11,8 @@
 struct task_run {
 	struct inflight_job job; /* first */
 	struct core *core;
+	struct waiter waiter; /* gets the progress; the run ends when nobody waits */
+	struct kettle_timer *watch;
 	json_t *args, *bundle, *unit;
 	struct plan *plan;
 	json_t *units;          /* of the device, the used one included */
@@ -28,7 +30,7 @@ struct task_run {
 
 /*
  * Plans the code for a unit (index) of the device that the arguments name, else of the first device, and runs it there;
- * arg is a struct task_run from malloc with core, args ({"mode", "device"?, "keep"?}), bundle, code and ended, or with
+ * arg is a struct task_run from malloc with core, waiter, args ({"mode", "device"?, "keep"?}), bundle, code and ended, or with
  * err. `ended` is called once, perhaps before this returns, with verdict or err; the run is freed after it.
  */
 void task_run_begin(void *arg);

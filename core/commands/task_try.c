@@ -23,6 +23,7 @@
 /* A task that is tried. */
 struct trial {
 	struct core *core;
+	struct waiter waiter;
 	json_t *bundle, *names, *tried; /* names: of the devices that are left */
 	const char *code;               /* of the bundle, or NULL: there is no template */
 	size_t unit;                    /* of the first device */
@@ -149,6 +150,7 @@ try_next(void *arg)
 	struct task_run *run = xmalloc(sizeof(*run));
 	*run = (struct task_run){
 		.core = trial->core,
+		.waiter = trial->waiter,
 		.args = json_pack("{s:s, s:O}", "mode", "test", "device", name),
 		.bundle = json_incref(trial->bundle),
 		.code = xstrdup(trial->code ? trial->code : "\n"),
@@ -161,10 +163,12 @@ try_next(void *arg)
 }
 
 void
-task_try(struct core *core, const json_t *bundle, json_t *names_take, void (*done)(void *arg, json_t *tried), void *arg)
+task_try(struct core *core, const struct waiter *waiter, const json_t *bundle, json_t *names_take,
+	void (*done)(void *arg, json_t *tried), void *arg)
 {
 	struct trial *trial = xmalloc(sizeof(*trial));
 	*trial = (struct trial){.core = core,
+		.waiter = *waiter,
 		.bundle = json_incref((json_t *)bundle),
 		.names = names_take,
 		.tried = json_array(),

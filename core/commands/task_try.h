@@ -14,8 +14,8 @@
  * that is why, "error", "said": all of it in words, "imported": the modules that task and template imported, by the
  * harness's report, "log": the output of the step that failed by the task's fault}
  */
-void task_try(
-	struct core *core, const json_t *bundle, json_t *names_take, void (*done)(void *arg, json_t *tried), void *arg);
+void task_try(struct core *core, const struct waiter *waiter, const json_t *bundle, json_t *names_take,
+	void (*done)(void *arg, json_t *tried), void *arg);
 /* The first result that failed by the task's fault, or NULL. Borrowed. */
 const json_t *task_try_fault(const json_t *tried);
 /* The first result by which no submission could pass on its device: such a failure, or something that the machine lacks. */

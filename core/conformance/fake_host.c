@@ -22,44 +22,13 @@
 #include "base/json_access.h"
 #include "base/times.h"
 #include "base/xalloc.h"
+#include "conformance/fake_host_internal.h"
 #include "http/http.h"
 #include "loop/loop_services.h"
 #include "model/download_url_check.h"
 #include "model/settings.h"
 
 #define CLOSE_MS 10000 /* time for the remaining parts to end */
-
-struct subscription {
-	struct subscription *next;
-	uint64_t id;
-	json_t *filter;
-	kettle_event_fn fn;
-	void *arg;
-};
-
-struct kettle_fake {
-	struct kettle_host host; /* first: the host is the fake */
-	char *name;
-	uv_loop_t loop;
-	struct loop_services *io;
-	struct http *http;
-	char *proxy, *ca_file;
-	uv_mutex_t lock; /* of log */
-	char *link_base;
-	json_t *links;
-	json_t *log, *state, *jobs, *commands, *answers, *events, *events_done, *remote;
-	kettle_fake_call_fn answer;
-	void *answer_arg;
-	struct subscription *subscriptions;
-	uint64_t next_id;
-	bool closed;
-};
-
-static struct kettle_fake *
-of(const struct kettle_host *host)
-{
-	return (struct kettle_fake *)host;
-}
 
 static void
 fake_log(const struct kettle_host *host, enum kettle_log_level level, const char *format, ...)
@@ -174,18 +143,8 @@ fake_http_cancel(const struct kettle_host *host, uint64_t id)
 
 /* ---- later answers ---- */
 
-struct answer {
-	struct kettle_fake *fake;
-	kettle_answer done;
-	void *arg;
-	struct kettle_error err;
-	json_t *result; /* of a call that is answered already */
-	json_t *actor, *args;
-	char *command; /* NULL: done, no further call */
-};
-
-static void
-free_answer(struct answer *answer)
+void
+fake_free_answer(struct answer *answer)
 {
 	json_decref(answer->result);
 	json_decref(answer->actor);
@@ -204,28 +163,29 @@ run_command(struct answer *answer)
 					 : kettle_fail(&answer->err, KETTLE_ENOENT, "The fake host has no command `%s`.", answer->command);
 }
 
-static void
-deliver(void *arg)
+void
+fake_deliver(void *arg)
 {
 	struct answer *answer = arg;
-	if (answer->command)
+	fake_unlink_request(answer);
+	if (answer->command && answer->err.code == 0)
 		run_command(answer);
 	if (answer->done)
 		answer->done(answer->arg, &answer->err, answer->err.code ? NULL : answer->result);
-	free_answer(answer);
+	fake_free_answer(answer);
 }
 
 static int
 post_answer(struct answer *answer)
 {
-	int rc = loop_post(answer->fake->io, deliver, answer);
+	int rc = loop_post(answer->fake->io, fake_deliver, answer);
 	if (rc)
-		free_answer(answer);
+		fake_free_answer(answer);
 	return rc;
 }
 
-static struct answer *
-new_answer(struct kettle_fake *fake, kettle_answer done, void *arg)
+struct answer *
+fake_new_answer(struct kettle_fake *fake, kettle_answer done, void *arg)
 {
 	struct answer *answer = xmalloc(sizeof(*answer));
 	*answer = (struct answer){.fake = fake, .done = done, .arg = arg};
@@ -236,7 +196,7 @@ static int
 fake_call(const struct kettle_host *host, const json_t *actor, const char *command, const json_t *args,
 	kettle_answer done, void *arg)
 {
-	struct answer *answer = new_answer(of(host), done, arg);
+	struct answer *answer = fake_new_answer(of(host), done, arg);
 	answer->actor = json_deep_copy(actor);
 	answer->args = args ? json_deep_copy(args) : json_object();
 	answer->command = xstrdup(command);
@@ -258,7 +218,7 @@ fake_commands(const struct kettle_host *host)
 static int
 fake_state_get(const struct kettle_host *host, const char *key, kettle_answer done, void *arg)
 {
-	struct answer *answer = new_answer(of(host), done, arg);
+	struct answer *answer = fake_new_answer(of(host), done, arg);
 	const json_t *value = json_object_get(of(host)->state, key);
 	answer->result = value ? json_deep_copy(value) : json_null();
 	return post_answer(answer);
@@ -270,7 +230,7 @@ fake_state_put(const struct kettle_host *host, const char *key, const json_t *va
 	size_t size = value ? json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) : 0;
 	if (strlen(key) > STATE_KEY_MAX || size > STATE_VALUE_MAX)
 		return KETTLE_ETOOBIG;
-	struct answer *answer = new_answer(of(host), done, arg);
+	struct answer *answer = fake_new_answer(of(host), done, arg);
 	answer->result = json_null();
 	if (value && !json_is_null(value))
 		json_object_set_new(of(host)->state, key, json_deep_copy(value));
@@ -299,7 +259,7 @@ fake_state_list(const struct kettle_host *host, const char *prefix, const char *
 	qsort(keys, count, sizeof(*keys), compare_keys);
 	for (size_t i = 0; i < count && i < most; i++)
 		json_array_append_new(items, json_pack("{s:s, s:O}", "key", keys[i], "value", json_object_get(state, keys[i])));
-	struct answer *answer = new_answer(of(host), done, arg);
+	struct answer *answer = fake_new_answer(of(host), done, arg);
 	answer->result = json_pack("{s:o, s:b}", "items", items, "more", count > most);
 	return post_answer(answer);
 }
@@ -326,7 +286,7 @@ fake_publish(const struct kettle_host *host, const struct kettle_blob *blob, uin
 	int rc = download_url_check(blob, ttl_s, err);
 	if (rc < 0)
 		return rc;
-	struct answer *answer = new_answer(fake, done, arg);
+	struct answer *answer = fake_new_answer(fake, done, arg);
 	if (!fake->link_base) {
 		(void)kettle_fail(&answer->err, KETTLE_EUNAVAIL, "No frontend serves links.");
 		return post_answer(answer);
@@ -356,7 +316,7 @@ fake_matches(const json_t *filter, const json_t *event)
 	return true;
 }
 
-static int
+int
 fake_subscribe(const struct kettle_host *host, const json_t *actor, const json_t *filter, int64_t after,
 	kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err)
 {
@@ -367,7 +327,7 @@ fake_subscribe(const struct kettle_host *host, const json_t *actor, const json_t
 	(void)actor;
 	(void)err;
 	*subscription = (struct subscription){.next = fake->subscriptions,
-		.id = ++fake->next_id,
+		.id = __atomic_add_fetch(&fake->next_id, 1, __ATOMIC_RELAXED),
 		.filter = filter ? json_deep_copy(filter) : json_object(),
 		.fn = fn,
 		.arg = arg};
@@ -380,8 +340,8 @@ fake_subscribe(const struct kettle_host *host, const json_t *actor, const json_t
 	return 0;
 }
 
-static void
-drop_subscription(struct kettle_fake *fake, uint64_t id)
+void
+fake_drop_subscription(struct kettle_fake *fake, uint64_t id)
 {
 	for (struct subscription **at = &fake->subscriptions; *at; at = &(*at)->next) {
 		struct subscription *subscription = *at;
@@ -397,7 +357,7 @@ drop_subscription(struct kettle_fake *fake, uint64_t id)
 static int
 fake_unsubscribe(const struct kettle_host *host, uint64_t id, kettle_fn ended, void *arg)
 {
-	drop_subscription(of(host), id);
+	fake_drop_subscription(of(host), id);
 	return ended ? loop_post(of(host)->io, ended, arg) : 0;
 }
 
@@ -445,7 +405,7 @@ fake_job_event(const struct kettle_host *host, const char *ref, const json_t *ev
 static int
 fake_job_handle(const struct kettle_host *host, const char *ref, const char *handle, kettle_answer done, void *arg)
 {
-	struct answer *answer = new_answer(of(host), done, arg);
+	struct answer *answer = fake_new_answer(of(host), done, arg);
 	answer->result = json_null();
 	json_object_set_new(job_of(of(host), ref), "handle", json_string(handle));
 	return post_answer(answer);
@@ -481,6 +441,11 @@ make_table(const char *name)
 		.state_put = fake_state_put,
 		.state_list = fake_state_list,
 		.call = fake_call,
+		.caller_open = fake_caller_open,
+		.caller_close = fake_caller_close,
+		.request = fake_request,
+		.request_cancel = fake_request_cancel,
+		.follow = fake_follow,
 		.commands = fake_commands,
 		.answers = fake_answers,
 		.subscribe = fake_subscribe,
@@ -504,7 +469,8 @@ static void
 free_fake(struct kettle_fake *fake)
 {
 	while (fake->subscriptions)
-		drop_subscription(fake, fake->subscriptions->id);
+		fake_drop_subscription(fake, fake->subscriptions->id);
+	fake_callers_free(fake);
 	json_decref(fake->links);
 	json_decref(fake->log);
 	json_decref(fake->state);
@@ -672,6 +638,7 @@ close_loop(struct kettle_fake *fake, struct buf *left)
 	add_left(left, timers, "timer(s)");
 	add_left(left, children, "child process(es)");
 	add_left(left, subscriptions, "subscription(s)");
+	add_left(left, fake_callers_count(fake), "open caller(s)");
 	add_left(left, fake->http ? http_left(fake->http) : 0, "HTTP request(s)");
 	http_close(STEAL(fake->http));
 	loop_close(fake->io, on_fake_closed, fake);

@@ -15,13 +15,19 @@ enum access_right {
 	RIGHT_ADMIN,
 };
 
+/* Who waits for the answer of a command; zeros: nobody who could go away. See core_is_awaited. */
+struct waiter {
+	uint64_t caller; /* the connection, or the client of a frontend, that gets its progress; 0: this process */
+	uint64_t call;   /* the call, which may be cancelled */
+};
+
 /* The actor, resolved. */
 struct actor {
 	int64_t user; /* 0: not known yet (local commands, and reads by an actor who never wrote) */
 	const char *name;
 	enum access_right role; /* what it may: RIGHT_ANYBODY, RIGHT_CREATOR, RIGHT_ADMIN */
 	const char *banned;     /* why it is banned; NULL: it is not */
-	uint64_t caller; /* of an engine command: the connection that sent it, which sees its progress; 0: this process */
+	struct waiter waiter;   /* of an engine or local command */
 };
 
 /* The requirements that a command has of its actor. */

@@ -95,6 +95,16 @@ events_last(struct db *db, int64_t *ret_seq, struct kettle_error *err)
 }
 
 int
+events_range(struct db *db, int64_t *ret_oldest, int64_t *ret_newest, struct kettle_error *err)
+{
+	int rc = db_int(
+		db, ret_newest, err, "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'events'), 0)", NULL);
+	return rc < 0
+			   ? rc
+			   : db_int(db, ret_oldest, err, "SELECT coalesce((SELECT min(seq) FROM events), ? + 1)", "i", *ret_newest);
+}
+
+int
 events_cursor_get(struct db *db, const char *consumer, int64_t *ret_seq, struct kettle_error *err)
 {
 	return db_int(db, ret_seq, err, "SELECT coalesce((SELECT seq FROM cursors WHERE consumer = ?), 0)", "s", consumer);

@@ -43,6 +43,11 @@ int events_after(struct db *db, const struct actor *actor, const json_t *filter,
 	json_t **ret_events, int64_t *ret_next, struct kettle_error *err);
 /* The number of the newest event; 0: there is none. */
 int events_last(struct db *db, int64_t *ret_seq, struct kettle_error *err);
+/*
+ * The numbers of the oldest event that is stored, and of the last one that was given, whether it is still stored or
+ * not: there is none if *ret_oldest is above *ret_newest.
+ */
+int events_range(struct db *db, int64_t *ret_oldest, int64_t *ret_newest, struct kettle_error *err);
 
 /* How far a consumer ("plugin:discord") has come; 0: it has none. */
 int events_cursor_get(struct db *db, const char *consumer, int64_t *ret_seq, struct kettle_error *err);

@@ -158,6 +158,7 @@ configure(
 	const struct kettle_plugin *plugin = &slot->loaded->plugin;
 	struct option_table table = loader_options(plugin);
 	host_init(&slot->host, set->core->setup.io, set->core, name);
+	slot->host.abi_minor = plugin->abi_minor;
 	int rc = instance_create(&slot->instance, plugin, &slot->host.table, err);
 	guard_init(&slot->guard, plugin, slot->instance.self);
 	if (rc == 0 && is_idle(set, config, plugin))

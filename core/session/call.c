@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "model/request_check.h"
 #include "store/db_file.h"
 #include "store/db_lock.h"
 
@@ -22,9 +23,49 @@
 
 #define PEEK_BUSY_MS 100 /* how long a process that only peeks waits for a lock of the database */
 
+/* ---- the calls that are not answered ---- */
+
+static struct call **
+bucket_of_call(struct core *core, uint64_t number)
+{
+	return &core->calls[number % CALL_BUCKETS];
+}
+
+static void
+link_call(struct call *call)
+{
+	struct call **first = bucket_of_call(call->core, call->waiter.call);
+	call->next_by_number = *first;
+	if (*first)
+		(*first)->link = &call->next_by_number;
+	call->link = first;
+	*first = call;
+}
+
+static void
+unlink_call(struct call *call)
+{
+	if (!call->link)
+		return;
+	*call->link = call->next_by_number;
+	if (call->next_by_number)
+		call->next_by_number->link = call->link;
+	call->link = NULL;
+}
+
+bool
+call_is_open(const struct core *core, uint64_t number)
+{
+	const struct call *call = core->calls[number % CALL_BUCKETS];
+	while (call && call->waiter.call != number)
+		call = call->next_by_number;
+	return call;
+}
+
 static void
 free_call(struct call *call)
 {
+	unlink_call(call);
 	json_decref(call->actor);
 	json_decref(call->args);
 	json_decref(call->result);
@@ -281,15 +322,19 @@ run_fixed(void *arg)
 }
 
 static void
+command_answered(void *arg, const struct kettle_error *err, json_t *result)
+{
+	call_answer(arg, err->code < 0 ? err : NULL, result);
+}
+
+static void
 ran_slow(void *arg)
 {
 	struct call *call = arg;
-	if (call->err.code < 0 || !call->command->finish) {
+	if (call->err.code < 0 || !call->command->finish)
 		call_answer(call, call->err.code < 0 ? &call->err : NULL, call->result);
-		return;
-	}
-	call->command->finish(call->core, call->result, call->answer, call->arg);
-	free_call(call);
+	else
+		call->command->finish(call->core, call->result, command_answered, call);
 }
 
 /* On the store's thread: checks only the right to an engine command. */
@@ -300,17 +345,9 @@ resolve_on_store(struct db *db, void *arg, struct kettle_error *err)
 	struct actor actor = {0};
 	int rc = command_actor(call->command, db, call->actor, &actor, err);
 	if (rc == 0)
-		call->resolved = (struct actor){.user = actor.user,
-			.name = xstrdup(actor.name),
-			.role = actor.role,
-			.caller = (uint64_t)member_int(call->actor, "caller")};
+		call->resolved =
+			(struct actor){.user = actor.user, .name = xstrdup(actor.name), .role = actor.role, .waiter = call->waiter};
 	return rc;
-}
-
-static void
-engine_answered(void *arg, const struct kettle_error *err, json_t *result)
-{
-	call_answer(arg, err->code < 0 ? err : NULL, result);
 }
 
 static void
@@ -325,15 +362,14 @@ run_in_engine(void *arg, const struct kettle_error *err)
 		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
 		return;
 	}
-	call->command->engine(call->core, &call->resolved, call->args, engine_answered, call);
+	call->command->engine(call->core, &call->resolved, call->args, command_answered, call);
 }
 
 static void
 run_local(struct call *call)
 {
-	struct actor actor = {.name = json_text_or_empty(call->actor, "name"), .role = RIGHT_ADMIN};
-	call->command->engine(call->core, &actor, call->args, call->answer, call->arg);
-	free_call(call);
+	struct actor actor = {.name = json_text_or_empty(call->actor, "name"), .role = RIGHT_ADMIN, .waiter = call->waiter};
+	call->command->engine(call->core, &actor, call->args, command_answered, call);
 }
 
 static void
@@ -432,7 +468,7 @@ void
 call_route(struct call *call)
 {
 	struct core *core = call->core;
-	if (core->closing) {
+	if (core->closing || !call->link) {
 		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
 	} else if (call->command->kind == COMMAND_LOCAL) {
 		run_local(call);
@@ -462,6 +498,18 @@ call_route(struct call *call)
 	}
 }
 
+/* Refuses to a client on a network what is not for it. */
+static int
+check_outside(const struct call *call, struct kettle_error *err)
+{
+	if (call->outside && call->command->internal)
+		return kettle_fail(err, KETTLE_EACCES, "`%s` is for the plugins of the engine.", call->command->name);
+	if (call->outside && call->command->kind == COMMAND_LOCAL)
+		return kettle_fail(err, KETTLE_EACCES, "`%s` works on this machine, so nobody can call it from elsewhere.",
+			call->command->name);
+	return 0;
+}
+
 /* On the loop: checks the command and its arguments, then routes the call. */
 static void
 call_begin(void *arg)
@@ -469,13 +517,14 @@ call_begin(void *arg)
 	struct call *call = arg;
 	struct kettle_error err = {0};
 	json_t *checked = NULL;
+	link_call(call);
 	call->command = command_find(call->core->setup.commands, call->name);
 	if (!call->command) {
 		unknown(call);
 		return;
 	}
 	expect_form(call);
-	if (command_check(call->command, call->args, &checked, &err) < 0) {
+	if (check_outside(call, &err) < 0 || command_check(call->command, call->args, &checked, &err) < 0) {
 		call_answer(call, &err, NULL);
 		return;
 	}
@@ -485,27 +534,116 @@ call_begin(void *arg)
 }
 
 int
-core_call(
-	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg)
-{
-	/* Copies, since the caller's thread keeps its references. */
-	return call_take(core, json_deep_copy(actor), command, json_deep_copy(args), done, arg);
-}
-
-int
-call_take(struct core *core, json_t *actor_take, const char *command, json_t *args_take, kettle_answer done, void *arg)
+call_take(struct core *core, const struct call_setup *setup_take, uint64_t *ret_number)
 {
 	struct call *call = xmalloc(sizeof(*call));
 	*call = (struct call){
 		.core = core,
-		.actor = actor_take,
-		.args = args_take ? args_take : json_object(),
-		.name = xstrdup(command),
-		.answer = done,
-		.arg = arg,
+		.actor = setup_take->actor,
+		.args = setup_take->args ? setup_take->args : json_object(),
+		.name = xstrdup(setup_take->command),
+		.answer = setup_take->done,
+		.arg = setup_take->arg,
+		.owner = setup_take->owner,
+		.outside = setup_take->outside,
+		.waiter = {.caller = setup_take->caller, .call = __atomic_add_fetch(&core->next_id, 1, __ATOMIC_RELAXED)},
 	};
+	uint64_t number = call->waiter.call;
 	int rc = loop_post(core->setup.io, call_begin, call);
 	if (rc < 0)
 		free_call(call);
+	else if (ret_number)
+		*ret_number = number;
 	return rc;
+}
+
+int
+core_call(
+	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg)
+{
+	/* Copies, since the caller's thread keeps its references. */
+	const struct call_setup setup = {
+		.actor = json_deep_copy(actor), .args = json_deep_copy(args), .command = command, .done = done, .arg = arg};
+	return call_take(core, &setup, NULL);
+}
+
+int
+core_request(struct core *core, const struct kettle_request *request, const void *owner, uint64_t *ret_number,
+	struct kettle_error *err)
+{
+	int rc = request_check_actor(request->actor, request->outside, err);
+	if (rc < 0)
+		return rc;
+	if (!request->command)
+		return kettle_fail(err, KETTLE_EINVAL, "The request names no command.");
+	const struct call_setup setup = {.actor = json_deep_copy(request->actor),
+		.args = json_deep_copy(request->args),
+		.command = request->command,
+		.caller = request->caller,
+		.owner = owner,
+		.outside = request->outside,
+		.done = request->done,
+		.arg = request->arg};
+	rc = call_take(core, &setup, ret_number);
+	return rc < 0 ? kettle_fail(err, rc, "The engine is stopping.") : 0;
+}
+
+/* ---- cancelling ---- */
+
+/* Answers a call. Its command goes on until it sees that nobody waits, or to its end. */
+static void
+cancel_call(struct call *call)
+{
+	const struct kettle_error err = {.code = KETTLE_ECANCELED, .message = "The call was cancelled."};
+	const struct core *core = call->core;
+	kettle_answer answer = STEAL(call->answer);
+	unlink_call(call);
+	if (core->role == CORE_CLIENT && core->client && call->tries > 0)
+		client_cancel(core->client, call);
+	if (answer)
+		answer(call->arg, &err, NULL);
+}
+
+struct cancel {
+	struct core *core;
+	const void *owner;
+	uint64_t number;
+};
+
+static void
+cancel_posted(void *arg)
+{
+	AUTO_FREE struct cancel *cancel = arg;
+	struct call *call = *bucket_of_call(cancel->core, cancel->number);
+	while (call && call->waiter.call != cancel->number)
+		call = call->next_by_number;
+	if (call && call->owner == cancel->owner)
+		cancel_call(call);
+}
+
+void
+core_cancel(struct core *core, const void *owner, uint64_t number)
+{
+	struct cancel *cancel = xmalloc(sizeof(*cancel));
+	*cancel = (struct cancel){core, owner, number};
+	/* Posted behind the begin of the call. A core that takes no posts answers all calls itself. */
+	if (loop_post(core->setup.io, cancel_posted, cancel) < 0)
+		free(cancel);
+}
+
+void
+calls_cancel_of(struct core *core, uint64_t caller)
+{
+	for (size_t i = 0; i < CALL_BUCKETS; i++) {
+		struct call *call = core->calls[i];
+		while (call) {
+			bool found = call->waiter.caller == caller;
+			struct call *next = call->next_by_number;
+			if (found) {
+				cancel_call(call);
+				next = core->calls[i]; /* the answer may have changed the chain */
+			}
+			call = next;
+		}
+	}
 }

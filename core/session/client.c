@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/times.h"
 #include "base/xalloc.h"
 #include "loop/json_socket.h"
 
@@ -121,6 +122,17 @@ take_answer(const struct client *client, struct call *call, const json_t *messag
 	client->events->answered(call, &err, NULL);
 }
 
+/* The owner has refused what this process takes, perhaps because it is of another version. */
+static void
+refuse_subscription(const struct client *client, uint64_t id, const json_t *error)
+{
+	char now[TIME_TEXT_SIZE];
+	time_text(clock_utc_ms(loop_clock(client->core->setup.io)), now);
+	AUTO_JSON json_t *refused = json_pack("{s:s, s:s, s:s, s:s}", "kind", "refused", "code",
+		kettle_error_name((int)member_int(error, "code")), "error", json_text_or_empty(error, "message"), "at", now);
+	client->events->event(client->core, id, refused);
+}
+
 static void
 on_client_message(void *arg, const json_t *message, size_t size)
 {
@@ -141,6 +153,8 @@ on_client_message(void *arg, const json_t *message, size_t size)
 		client->events->event(client->core, id, event);
 	} else if ((call = take_call(client, id))) {
 		take_answer(client, call, message);
+	} else if (json_is_object(json_object_get(message, "error"))) {
+		refuse_subscription(client, id, json_object_get(message, "error"));
 	}
 }
 
@@ -187,10 +201,18 @@ client_call(struct client *client, struct call *call)
 }
 
 void
+client_cancel(struct client *client, const struct call *call)
+{
+	AUTO_JSON json_t *message = json_pack("{s:I}", "cancel", (json_int_t)call->id);
+	json_socket_send(client->peer, message);
+}
+
+void
 client_subscribe(struct client *client, const struct subscription *subscription)
 {
-	AUTO_JSON json_t *message = json_pack("{s:I, s:O, s:O?, s:I}", "id", (json_int_t)subscription->id, "subscribe",
-		subscription->filter, "actor", subscription->actor, "after", (json_int_t)subscription->last);
+	AUTO_JSON json_t *message = json_pack("{s:I, s:O, s:O?, s:I, s:b}", "id", (json_int_t)subscription->id, "subscribe",
+		subscription->filter, "actor", subscription->actor, "after", (json_int_t)subscription->last, "markers",
+		(int)subscription->markers);
 	json_socket_send(client->peer, message);
 }
 

@@ -22,6 +22,7 @@ core_new(const struct core_setup *setup)
 	core->when_attached = core_attach;
 	core->devices = json_deep_copy(setup->devices);
 	core->retired = json_array();
+	callers_init(&core->callers);
 	core->commands = command_data(setup->commands);
 	core->env = (struct command_env){
 		.devices = core->devices,
@@ -40,6 +41,7 @@ core_free(struct core *core)
 	if (!core)
 		return;
 	subscriptions_free(core);
+	callers_free(&core->callers);
 	json_decref(core->devices);
 	json_decref(core->retired);
 	json_decref(core->commands);

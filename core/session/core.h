@@ -34,13 +34,25 @@ struct event_feed;
 struct server;
 struct client;
 struct subscription;
+struct call;
+struct caller;
 
 #define SUBSCRIPTION_BUCKETS 1024
+#define CALL_BUCKETS 256
+#define CALLER_BUCKETS 256
 
 /* All subscriptions of a process, in hash tables with chains: by id, and by interest. */
 struct subscriptions {
 	struct subscription *by_id[SUBSCRIPTION_BUCKETS], *by_interest[SUBSCRIPTION_BUCKETS];
 	size_t count;
+};
+
+/* The open callers (callers.c), in a hash table with chains. */
+struct callers {
+	uv_mutex_t lock;
+	struct caller *buckets[CALLER_BUCKETS];
+	size_t count;
+	uint64_t last; /* number given to a caller or a connection; atomic */
 };
 
 /* A plugin that is loaded and created. */
@@ -133,6 +145,8 @@ struct core {
 	void (*when_attached)(struct core *core, store_done done, void *arg);
 	uv_thread_t thread; /* of the loop */
 	struct subscriptions subscriptions;
+	struct call *calls[CALL_BUCKETS]; /* that are not answered, by number, in chains */
+	struct callers callers;
 	struct kettle_timer *read_timer; /* until events that could not be read are read again */
 	uint64_t next_id;
 	uint64_t local_jobs; /* jobs of task.run so far, for their references */
@@ -162,6 +176,27 @@ void core_release(struct core *core);
 /* call.c. See host.h: call. [any] */
 int core_call(
 	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg);
+/*
+ * See host.h: request. owner: who may cancel it; the caller is not checked. *ret_number: of the call, for core_cancel;
+ * may be NULL. [any]
+ */
+int core_request(struct core *core, const struct kettle_request *request, const void *owner, uint64_t *ret_number,
+	struct kettle_error *err);
+/* See host.h: request_cancel. [any] */
+void core_cancel(struct core *core, const void *owner, uint64_t number);
+/*
+ * server.c. Whether somebody still waits for the answer of a command: its call is not cancelled and its caller is
+ * there. Commands that take long end when that is no more so. Loop thread.
+ */
+bool core_is_awaited(const struct core *core, const struct waiter *waiter);
+
+/* callers.c. See host.h: caller_open, caller_close. owner: whose they are. [any] */
+int core_caller_open(struct core *core, const void *owner, uint64_t *ret_caller, struct kettle_error *err);
+int core_caller_close(struct core *core, const void *owner, uint64_t number, kettle_fn ended, void *arg);
+/* owner NULL: of any. [any] */
+bool core_caller_is_open(struct core *core, const void *owner, uint64_t number);
+/* Closes the callers of an owner, at once. Loop thread. */
+void core_callers_end(struct core *core, const void *owner);
 /* Attaches without a command, as a server does at its start. Calls done once. */
 void core_attach(struct core *core, store_done done, void *arg);
 /* Uses these languages for commands and new jobs from now on. Borrowed until core_close's closed. */
@@ -175,13 +210,23 @@ void event_feed_stop(struct event_feed *feed);
 /* subscribe.c. See host.h. [any] */
 int core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
 	void *arg, uint64_t *ret_id, struct kettle_error *err);
+/* A subscription in all its ways. Strings and JSON are borrowed for the call. */
+struct core_subscription {
+	const json_t *actor, *filter;
+	int64_t after;
+	uint64_t caller; /* whose progress it gets, and with whom it ends; 0: this process */
+	bool outside;    /* see struct kettle_request */
+	bool markers;    /* gets markers (host.h: subscribe) */
+	bool lenient;    /* of a plugin of ABI 1.0 to 1.2: an actor without an identity sees what everybody may */
+	kettle_event_fn fn;
+	void *arg;
+};
+int core_follow(struct core *core, const struct core_subscription *setup, uint64_t *ret_id, struct kettle_error *err);
 int core_unsubscribe(struct core *core, uint64_t id, kettle_fn ended, void *arg);
-/* server.c. Whether the caller of a command (struct actor) still waits for its answer. Loop thread. */
-bool core_has_caller(const struct core *core, uint64_t caller);
 /*
  * Delivers an event to the matching subscriptions whose users may see it. A command that takes long publishes its
- * progress as {"kind": "progress", "task_run": true, "caller": that of its actor, …}, which reaches its caller, also
- * through the socket. Loop thread.
+ * progress as {"kind": "progress", "task_run": true, "caller": that of its waiter, …}, which reaches its caller, also
+ * through the socket. An event without "at" gets the present time. Loop thread.
  */
 void core_publish(struct core *core, const json_t *event);
 

@@ -13,16 +13,20 @@ struct call {
 	json_t *actor, *args;
 	char *name;
 	const struct command *command;
-	kettle_answer answer;
+	kettle_answer answer; /* NULL: nobody waits */
 	void *arg;
-	uint64_t id;    /* on the socket */
-	unsigned tries; /* times that it was sent there */
+	struct waiter waiter; /* of its command; call: its number, for core_cancel */
+	const void *owner;    /* who may cancel it */
+	bool outside;         /* see struct kettle_request */
+	uint64_t id;          /* on the socket */
+	unsigned tries;       /* times that it was sent there */
 	json_t *result;
 	struct actor resolved;   /* of an engine command; the call owns the name */
 	struct kettle_error err; /* of work in the pool */
 	uint64_t began_ns;       /* of a logged command, at a server's owner; 0: the end is not logged */
 	struct command_env env;  /* a copy from the begin, since a reload changes the core's */
 	struct call *next;
+	struct call *next_by_number, **link; /* in core->calls; link NULL: it is not there */
 };
 
 /* call.c */
@@ -30,9 +34,27 @@ struct call {
 void call_answer(struct call *call, const struct kettle_error *err, json_t *result);
 /* Routes a call by the core's present role. */
 void call_route(struct call *call);
-/* core_call for the loop thread: takes the references instead of copying. */
-int call_take(
-	struct core *core, json_t *actor_take, const char *command, json_t *args_take, kettle_answer done, void *arg);
+/* core_request for calls whose references are taken instead of copied. [any] */
+struct call_setup {
+	json_t *actor, *args;
+	const char *command;
+	uint64_t caller;
+	const void *owner;
+	bool outside;
+	kettle_answer done;
+	void *arg;
+};
+int call_take(struct core *core, const struct call_setup *setup_take, uint64_t *ret_number);
+/* Whether a call of this number is not answered yet. */
+bool call_is_open(const struct core *core, uint64_t number);
+/* Cancels the calls of a caller: their answers come at once. */
+void calls_cancel_of(struct core *core, uint64_t caller);
+
+/* callers.c */
+void callers_init(struct callers *callers);
+void callers_free(struct callers *callers);
+/* A number that no caller and no connection had. [any] */
+uint64_t callers_number(struct callers *callers);
 
 /* subscribe.c */
 /* The interests by which an event finds subscriptions. */
@@ -46,8 +68,13 @@ struct subscription {
 	struct subscription *next, **link;             /* in the bucket of its interest */
 	struct subscription *next_by_id, **link_by_id; /* link_by_id NULL: not yet among the core's */
 	int64_t last;                                  /* number of the last event delivered; -1: only new ones */
-	int64_t user;                                  /* resolved, at the owner */
+	uint64_t caller;
+	int64_t user; /* resolved, at the owner */
 	bool admin, live, dead;
+	bool markers;    /* see struct core_subscription */
+	bool begins;     /* its first page has not been read */
+	bool told;       /* that it has caught up */
+	bool refused;    /* nothing more comes */
 	bool failed;     /* the past could not be read, and is read again later */
 	unsigned busy;   /* store operations and deliveries under way */
 	json_t *pending; /* events that arrived while the past was read */
@@ -58,6 +85,8 @@ struct subscription {
 };
 /* Delivers an event from the owner to the subscription with this id. */
 void subscriptions_receive(struct core *core, uint64_t id, const json_t *event);
+/* Ends those of a caller at once. */
+void subscriptions_end_of(struct core *core, uint64_t caller);
 /* Begins all subscriptions after the role changed. */
 void subscriptions_resume(struct core *core);
 void subscriptions_free(struct core *core);
@@ -120,6 +149,8 @@ int client_connect(struct core *core, const struct client_events *events, pid_t 
 	struct kettle_error *err);
 /* Takes the call, sends it, and answers it when the owner does. */
 void client_call(struct client *client, struct call *call);
+/* Tells the owner that nobody waits for a call that was sent. */
+void client_cancel(struct client *client, const struct call *call);
 void client_subscribe(struct client *client, const struct subscription *subscription);
 void client_unsubscribe(struct client *client, uint64_t id);
 /* Answers all open calls with an error, then calls closed(arg). NULL is allowed: calls closed at once. */

@@ -492,6 +492,94 @@ host_call(const struct kettle_host *table, const json_t *actor, const char *comm
 	return rc;
 }
 
+/* ---- on behalf of others ---- */
+
+/* The sizes of the structures in ABI 1.3. */
+#define REQUEST_LEAST (offsetof(struct kettle_request, arg) + sizeof(void *))
+#define SUBSCRIPTION_LEAST (offsetof(struct kettle_subscription, arg) + sizeof(void *))
+
+static int
+host_caller_open(const struct kettle_host *table, uint64_t *ret_caller, struct kettle_error *err)
+{
+	return core_caller_open(host_of(table)->core, table, ret_caller, err);
+}
+
+static int
+host_caller_close(const struct kettle_host *table, uint64_t caller, kettle_fn ended, void *arg)
+{
+	return core_caller_close(host_of(table)->core, table, caller, ended, arg);
+}
+
+/* Copies a structure of a plugin, which may be of another minor; what it lacks is 0. */
+static int
+read_sized(const void *given, uint32_t least, void *to, size_t size, struct kettle_error *err)
+{
+	uint32_t has;
+	memcpy(&has, given, sizeof(has));
+	if (has < least)
+		return kettle_fail(err, KETTLE_EINVAL, "The `size` of the structure is %u: it is at least %u.", has, least);
+	memcpy(to, given, has < size ? has : size);
+	return 0;
+}
+
+static int
+check_caller(const struct kettle_host *table, uint64_t caller, struct kettle_error *err)
+{
+	if (caller == 0 || core_caller_is_open(host_of(table)->core, table, caller))
+		return 0;
+	return kettle_blame(err, KETTLE_CAUSE_NONE, "caller",
+		kettle_fail(err, KETTLE_EINVAL, "The caller %llu is not open.", (unsigned long long)caller));
+}
+
+static int
+host_request(
+	const struct kettle_host *table, const struct kettle_request *given, uint64_t *ret_id, struct kettle_error *err)
+{
+	struct kettle_request request = {0};
+	int rc = read_sized(given, REQUEST_LEAST, &request, sizeof(request), err);
+	if (rc == 0)
+		rc = check_caller(table, request.caller, err);
+	if (rc < 0)
+		return rc;
+	struct watched_answer *answer = NULL;
+	if (request.done) {
+		answer = watch_answer(table, "the answer of a request", request.done, request.arg);
+		request.done = answer_watched;
+		request.arg = answer;
+	}
+	rc = core_request(host_of(table)->core, &request, table, ret_id, err);
+	if (rc < 0)
+		free(answer);
+	return rc;
+}
+
+static void
+host_request_cancel(const struct kettle_host *table, uint64_t id)
+{
+	core_cancel(host_of(table)->core, table, id);
+}
+
+static int
+host_follow(const struct kettle_host *table, const struct kettle_subscription *given, uint64_t *ret_id,
+	struct kettle_error *err)
+{
+	struct kettle_subscription subscription = {0};
+	int rc = read_sized(given, SUBSCRIPTION_LEAST, &subscription, sizeof(subscription), err);
+	if (rc == 0)
+		rc = check_caller(table, subscription.caller, err);
+	if (rc < 0)
+		return rc;
+	const struct core_subscription setup = {.actor = subscription.actor,
+		.filter = subscription.filter,
+		.after = subscription.after,
+		.caller = subscription.caller,
+		.outside = subscription.outside,
+		.markers = true,
+		.fn = subscription.fn,
+		.arg = subscription.arg};
+	return core_follow(host_of(table)->core, &setup, ret_id, err);
+}
+
 static const json_t *
 host_commands(const struct kettle_host *table)
 {
@@ -510,7 +598,15 @@ static int
 host_subscribe(const struct kettle_host *table, const json_t *actor, const json_t *filter, int64_t after,
 	kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err)
 {
-	return core_subscribe(host_of(table)->core, actor, filter, after, fn, arg, ret_id, err);
+	const struct core_host *host = host_of(table);
+	const struct core_subscription setup = {.actor = actor,
+		.filter = filter,
+		.after = after,
+		.markers = host->abi_minor >= 3,
+		.lenient = host->abi_minor < 3,
+		.fn = fn,
+		.arg = arg};
+	return core_follow(host->core, &setup, ret_id, err);
 }
 
 static int
@@ -599,6 +695,7 @@ host_end(struct core_host *host)
 	if (!host->core)
 		return;
 	(void)host_link_base(&host->table, NULL, NULL);
+	core_callers_end(host->core, &host->table);
 	if (host->core->setup.http)
 		http_cancel_all(host->core->setup.http, &host->table);
 }
@@ -626,6 +723,11 @@ host_init(struct core_host *host, struct loop_services *io, struct core *core, c
 				.state_put = host_state_put,
 				.state_list = host_state_list,
 				.call = host_call,
+				.caller_open = host_caller_open,
+				.caller_close = host_caller_close,
+				.request = host_request,
+				.request_cancel = host_request_cancel,
+				.follow = host_follow,
 				.commands = host_commands,
 				.answers = host_answers,
 				.subscribe = host_subscribe,

@@ -2,13 +2,14 @@
 /*
  * The owner's socket DB.sock: other processes of the same user send their commands there.
  *
- * Messages are JSON objects, one a line. A client sends {"id", "call": name, "actor", "args"}, {"id", "subscribe":
- * filter, "actor", "after"} and {"unsubscribe": id}. The progress of a call is an event for the subscriptions of its
- * connection whose filter is {"task_run": true}. The owner sends {"hello": version, "pid", "stays"} first, then {"id",
- * "result"}, {"id", "error": {"code", "message", "retry_s", "member", "cause"}} and {"id", "event"}; {"busy": sentence}
- * if there are too many connections; {"bye": true} last, when it ends in order and has answered every call that it
- * took. A client may send many calls at once; the owner takes a limited number of them and leaves the others unread
- * until it has answered these.
+ * Messages are JSON objects, one a line. A client sends {"id", "call": name, "actor", "args"}, {"cancel": id of a
+ * call}, {"id", "subscribe": filter, "actor", "after", "markers"} and {"unsubscribe": id}; filters, `after`, events and
+ * markers, which "markers": false leaves out, are those of host->follow (kettle/host.h). The progress of a call is an
+ * event for the subscriptions of its connection whose filter is {"task_run": true}. The owner sends {"hello": version,
+ * "pid", "stays"} first, then {"id", "result"}, {"id", "error": {"code", "message", "retry_s", "member", "cause"}},
+ * which also refuses a subscription, and {"id", "event"}; {"busy": sentence} if there are too many connections; {"bye":
+ * true} last, when it ends in order and has answered every call that it took. A client may send many calls at once; the
+ * owner takes a limited number of them and leaves the others unread until it has answered these.
  */
 #include <config.h>
 
@@ -42,7 +43,8 @@
 struct connection {
 	struct server *server;
 	struct json_socket *peer; /* NULL: gone, so later answers are dropped */
-	uint64_t number;          /* the `caller` of its calls and subscriptions */
+	uint64_t number;          /* the caller of its calls and subscriptions */
+	struct answer *answers;   /* of the calls under way */
 	unsigned calls;           /* calls under way, and subscriptions that begin */
 	size_t bytes;             /* of these calls */
 	struct relay {
@@ -57,7 +59,6 @@ struct server {
 	struct core *core;
 	struct connection *connections;
 	unsigned count;
-	uint64_t numbers; /* connections so far */
 	struct json_socket_pool pool;
 	char *path;
 	struct kettle_timer *close_timer;
@@ -70,6 +71,8 @@ struct answer {
 	struct connection *connection;
 	json_int_t id;
 	size_t bytes;
+	uint64_t call; /* its number */
+	struct answer *next;
 };
 
 static void
@@ -108,15 +111,6 @@ send_error(struct connection *connection, json_int_t id, const struct kettle_err
 		json_socket_send(connection->peer, message);
 }
 
-/* A copy of an object from a client, marked with its connection. New reference. */
-static json_t *
-mark(const struct connection *connection, const json_t *sent)
-{
-	json_t *marked = json_copy((json_t *)sent);
-	(void)json_object_set_new(marked, "caller", json_integer((json_int_t)connection->number));
-	return marked;
-}
-
 /* Tells a client that has all its answers that no further call was taken. */
 static void
 say_bye(struct connection *connection)
@@ -149,10 +143,21 @@ end_call(struct connection *connection, size_t bytes)
 }
 
 static void
+drop_answer(struct answer *answer)
+{
+	struct answer **link = &answer->connection->answers;
+	while (*link != answer)
+		link = &(*link)->next;
+	*link = answer->next;
+	free(answer);
+}
+
+static void
 on_answer(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct answer *answer = arg;
 	struct connection *connection = answer->connection;
+	size_t bytes = answer->bytes;
 	bool closing = connection->server->closing;
 	if (err->code == KETTLE_ECANCELED && closing) {
 		/* The call was not taken: the client sends it to the next owner. */
@@ -162,8 +167,8 @@ on_answer(void *arg, const struct kettle_error *err, json_t *result)
 		AUTO_JSON json_t *message = json_pack("{s:I, s:O?}", "id", answer->id, "result", result);
 		json_socket_send(connection->peer, message);
 	}
-	end_call(connection, answer->bytes);
-	free(answer);
+	drop_answer(answer);
+	end_call(connection, bytes);
 }
 
 static void
@@ -183,16 +188,23 @@ take_call(struct connection *connection, const json_t *message, size_t size)
 		(void)kettle_fail(&err, KETTLE_EACCES, "`%s` is for the plugins of the engine.", name);
 	} else {
 		struct answer *answer = xmalloc(sizeof(*answer));
-		*answer = (struct answer){connection, id, size};
+		*answer = (struct answer){.connection = connection, .id = id, .bytes = size, .next = connection->answers};
+		connection->answers = answer;
 		connection->calls++;
 		connection->bytes += size;
-		json_t *args = json_incref(json_object_get(message, "args"));
-		int rc = call_take(core, mark(connection, actor), name, args, on_answer, answer);
+		const struct call_setup setup = {.actor = json_incref((json_t *)actor),
+			.args = json_incref(json_object_get(message, "args")),
+			.command = name,
+			.caller = connection->number,
+			.owner = connection,
+			.done = on_answer,
+			.arg = answer};
+		int rc = call_take(core, &setup, &answer->call);
 		if (rc == 0)
 			return;
 		connection->calls--;
 		connection->bytes -= size;
-		free(answer);
+		drop_answer(answer);
 		(void)kettle_fail(&err, rc, "The engine is stopping.");
 	}
 	send_error(connection, id, &err);
@@ -237,14 +249,19 @@ take_subscribe(struct connection *connection, const json_t *message)
 {
 	struct kettle_error err = {0};
 	json_int_t id = member_int(message, "id");
-	AUTO_JSON json_t *filter = mark(connection, json_object_get(message, "subscribe"));
+	struct core_subscription setup = {.actor = json_object_get(message, "actor"),
+		.filter = json_object_get(message, "subscribe"),
+		.after = member_int(message, "after"),
+		.caller = connection->number,
+		.markers = !json_is_false(json_object_get(message, "markers")),
+		.fn = on_server_event};
 	for (size_t i = 0; i < MAX_SUBSCRIPTIONS; i++) {
 		struct relay *relay = &connection->relays[i];
 		if (relay->ours)
 			continue;
 		*relay = (struct relay){.connection = connection, .theirs = (uint64_t)id};
-		if (core_subscribe(connection->server->core, json_object_get(message, "actor"), filter,
-				member_int(message, "after"), on_server_event, relay, &relay->ours, &err) < 0)
+		setup.arg = relay;
+		if (core_follow(connection->server->core, &setup, &relay->ours, &err) < 0)
 			send_error(connection, id, &err);
 		else
 			await_begin(connection);
@@ -263,6 +280,14 @@ end_relay(struct relay *relay)
 }
 
 static void
+take_cancel(const struct connection *connection, json_int_t id)
+{
+	for (const struct answer *answer = connection->answers; answer; answer = answer->next)
+		if (answer->id == id)
+			core_cancel(connection->server->core, connection, answer->call);
+}
+
+static void
 on_server_message(void *arg, const json_t *message, size_t size)
 {
 	struct connection *connection = arg;
@@ -270,8 +295,10 @@ on_server_message(void *arg, const json_t *message, size_t size)
 		return;
 	if (json_text_or_null(message, "call"))
 		take_call(connection, message, size);
-	else if (json_is_object(json_object_get(message, "subscribe")))
+	else if (json_object_get(message, "subscribe"))
 		take_subscribe(connection, message);
+	else if (json_is_integer(json_object_get(message, "cancel")))
+		take_cancel(connection, member_int(message, "cancel"));
 	else if (json_is_integer(json_object_get(message, "unsubscribe")))
 		for (size_t i = 0; i < MAX_SUBSCRIPTIONS; i++)
 			if (connection->relays[i].theirs == (uint64_t)member_int(message, "unsubscribe"))
@@ -316,7 +343,7 @@ on_connection(uv_stream_t *listener, int rc)
 		return;
 	}
 	connection->server = server;
-	connection->number = ++server->numbers;
+	connection->number = callers_number(&server->core->callers);
 	connection->next = server->connections;
 	if (connection->next)
 		connection->next->previous = connection;
@@ -350,12 +377,13 @@ bind_socket(const char *path, int *ret_fd, struct kettle_error *err)
 }
 
 bool
-core_has_caller(const struct core *core, uint64_t caller)
+core_is_awaited(const struct core *core, const struct waiter *waiter)
 {
-	bool found = caller == 0;
+	bool found = waiter->caller == 0;
 	for (const struct connection *c = core->server ? core->server->connections : NULL; c && !found; c = c->next)
-		found = c->number == caller && c->peer;
-	return found;
+		found = c->number == waiter->caller && c->peer;
+	found = found || core_caller_is_open((struct core *)core, NULL, waiter->caller);
+	return found && (waiter->call == 0 || call_is_open(core, waiter->call));
 }
 
 static void

@@ -7,10 +7,13 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/log.h"
+#include "base/times.h"
 #include "base/xalloc.h"
 #include "loop/watch.h"
 #include "model/actor.h"
+#include "model/board.h"
 #include "model/events.h"
+#include "model/request_check.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -51,7 +54,7 @@ bucket_of_interest(const struct subscription *s)
 	case INTEREST_SUBMISSION:
 		return bucket_of_number(s->core, s->interest, (uint64_t)member_int(s->filter, "submission"));
 	case INTEREST_CALLER:
-		return bucket_of_number(s->core, s->interest, (uint64_t)member_int(s->filter, "caller"));
+		return bucket_of_number(s->core, s->interest, s->caller);
 	case INTEREST_ALL:
 		break;
 	}
@@ -150,17 +153,56 @@ deliver(struct subscription *subscription, const json_t *event)
 	subscribe_release(subscription);
 }
 
+static void
+set_time(const struct core *core, json_t *event)
+{
+	char now[TIME_TEXT_SIZE];
+	time_text(clock_utc_ms(loop_clock(core->setup.io)), now);
+	(void)json_object_set_new(event, "at", json_string(now));
+}
+
+/* Takes a marker, and delivers it to those who want it. */
+static void
+deliver_marker(struct subscription *subscription, const json_t *marker)
+{
+	json_int_t number = member_int(marker, "seq");
+	if (member_is(marker, "kind", "reset") || number > subscription->last)
+		subscription->last = number;
+	subscription->refused = subscription->refused || member_is(marker, "kind", "refused");
+	if (subscription->dead || !subscription->markers)
+		return;
+	subscription->busy++;
+	subscription->fn(subscription->arg, marker);
+	subscribe_release(subscription);
+}
+
+/* Makes a marker, and delivers it. */
+static void
+mark(struct subscription *subscription, json_t *marker_take)
+{
+	AUTO_JSON json_t *marker = marker_take;
+	set_time(subscription->core, marker);
+	deliver_marker(subscription, marker);
+}
+
+static bool
+is_marker(const json_t *event)
+{
+	return member_is(event, "kind", "reset") || member_is(event, "kind", "caught_up") ||
+		   member_is(event, "kind", "refused");
+}
+
 void
 subscriptions_receive(struct core *core, uint64_t id, const json_t *event)
 {
 	struct subscription *subscription = find(core, id);
 	if (subscription)
-		deliver(subscription, event);
+		(is_marker(event) ? deliver_marker : deliver)(subscription, event);
 }
 
 /*
  * A filter names a submission, a board, or the progress of the subscriber's own commands ("task_run"): those that this
- * process calls, or those that the connection sent.
+ * process calls, that the connection sent, or that the client of a frontend called.
  */
 static bool
 subscribe_matches(const struct subscription *subscription, const struct event *event)
@@ -169,7 +211,7 @@ subscribe_matches(const struct subscription *subscription, const struct event *e
 	const char *board = json_text_or_null(subscription->filter, "leaderboard");
 	if (event->local != member_true(subscription->filter, "task_run"))
 		return false;
-	if (event->local && event->caller != member_int(subscription->filter, "caller"))
+	if (event->local && (uint64_t)event->caller != subscription->caller)
 		return false;
 	if (submission && event->submission != json_integer_value(submission))
 		return false;
@@ -232,7 +274,7 @@ static void
 offer(struct subscription *subscription, const struct event *event)
 {
 	if (!subscription->live) {
-		if (subscription->core->role == CORE_OWNER)
+		if (subscription->core->role == CORE_OWNER && !subscription->refused)
 			subscribe_keep(subscription, event->json);
 	} else if (needs_database(subscription, event)) {
 		/* Leaves the event to the database. All events before it have been delivered. */
@@ -286,7 +328,10 @@ offer_all(struct core *core, const struct event *event)
 void
 core_publish(struct core *core, const json_t *json)
 {
-	const struct event event = event_read(json);
+	AUTO_JSON json_t *timed = json_object_get(json, "at") ? NULL : json_copy((json_t *)json);
+	if (timed)
+		set_time(core, timed);
+	const struct event event = event_read(timed ? timed : json);
 	if (event.local) {
 		offer_bucket(*bucket_of_number(core, INTEREST_CALLER, (uint64_t)event.caller), INTEREST_CALLER, &event);
 	} else if (changes_rights(&event)) {
@@ -305,7 +350,27 @@ struct replay {
 	int64_t after, user, next;
 	bool admin;
 	json_t *actor, *filter, *events;
+	bool begins, checked, reset; /* checked: whether there is such a board; reset: `after` is the number that is left */
+	int64_t oldest, newest;
+	struct kettle_error refused; /* code 0: it is not */
 };
+
+/* At its begin: whether the board is there, and the events above `after`. */
+static int
+replay_begin(struct db *db, const struct actor *actor, struct replay *replay, struct kettle_error *err)
+{
+	const char *name = json_text_or_null(replay->filter, "leaderboard");
+	struct board board;
+	int rc = name && replay->checked ? board_find_visible(db, actor, name, &board, &replay->refused) : 0;
+	if (rc < 0 && rc != KETTLE_ENOENT && rc != KETTLE_EACCES) {
+		*err = replay->refused;
+		return rc;
+	}
+	replay->reset = replay->after >= 0 && (replay->after > replay->newest || replay->after < replay->oldest - 1);
+	if (replay->reset)
+		replay->after = replay->after > replay->newest ? replay->newest : replay->oldest - 1;
+	return 0;
+}
 
 static int
 replay_op(struct db *db, void *arg, struct kettle_error *err)
@@ -317,8 +382,11 @@ replay_op(struct db *db, void *arg, struct kettle_error *err)
 		return rc;
 	replay->user = actor.user;
 	replay->admin = actor.role == RIGHT_ADMIN;
-	if (replay->after < 0)
-		return 0;
+	rc = events_range(db, &replay->oldest, &replay->newest, err);
+	if (rc == 0 && replay->begins)
+		rc = replay_begin(db, &actor, replay, err);
+	if (rc < 0 || replay->refused.code < 0 || replay->after < 0)
+		return rc;
 	return events_after(db, &actor, replay->filter, replay->after, REPLAY_PAGE, &replay->events, &replay->next, err);
 }
 
@@ -377,6 +445,32 @@ subscriptions_stop(struct core *core)
 	loop_timer_stop(core->setup.io, STEAL(core->read_timer));
 }
 
+/* Everything that was stored is delivered. */
+static void
+catch_up(struct subscription *subscription, const struct replay *replay)
+{
+	go_live(subscription);
+	if (subscription->dead || !subscription->live || subscription->told)
+		return;
+	int64_t seq = replay->newest > subscription->last ? replay->newest : subscription->last;
+	subscription->told = true;
+	mark(subscription, json_pack("{s:s, s:I, s:I, s:I}", "kind", "caught_up", "oldest", (json_int_t)replay->oldest,
+						   "newest", (json_int_t)replay->newest, "seq", (json_int_t)seq));
+}
+
+/* The answer to the begin of a subscription. False: nothing more comes. */
+static bool
+take_begin(struct subscription *subscription, const struct replay *replay)
+{
+	subscription->begins = false;
+	if (replay->refused.code < 0)
+		mark(subscription, json_pack("{s:s, s:s, s:s}", "kind", "refused", "code",
+							   kettle_error_name(replay->refused.code), "error", replay->refused.message));
+	else if (replay->reset)
+		mark(subscription, json_pack("{s:s, s:I}", "kind", "reset", "seq", (json_int_t)replay->after));
+	return !subscription->dead && !subscription->refused;
+}
+
 /* Delivers the page, then reads the next one or goes live. */
 static void
 take_page(struct subscription *subscription, const struct replay *replay)
@@ -386,12 +480,14 @@ take_page(struct subscription *subscription, const struct replay *replay)
 	subscription->failed = false;
 	subscription->user = replay->user;
 	subscription->admin = replay->admin;
+	if (replay->begins && !take_begin(subscription, replay))
+		return;
 	json_array_foreach(replay->events, i, event)
 		deliver(subscription, event);
 	if (subscription->dead)
 		return;
 	if (replay->next == 0) {
-		go_live(subscription);
+		catch_up(subscription, replay);
 		return;
 	}
 	/* Includes events that the subscriber may not see. */
@@ -428,6 +524,8 @@ read_past(struct subscription *subscription)
 		.after = subscription->last,
 		.actor = json_deep_copy(subscription->actor),
 		.filter = json_deep_copy(subscription->filter),
+		.begins = subscription->begins,
+		.checked = subscription->markers,
 	};
 	subscription->busy++;
 	store_read(subscription->core->store, replay_op, on_replayed, replay);
@@ -437,8 +535,10 @@ static void
 subscribe_begin(struct subscription *subscription)
 {
 	struct core *core = subscription->core;
-	if (core->closing)
+	if (core->closing || subscription->refused)
 		return;
+	subscription->begins = true;
+	subscription->told = false;
 	/* Progress has no past. The progress of commands in this process comes without the owner, too. */
 	subscription->live = member_true(subscription->filter, "task_run");
 	if (core->role == CORE_CLIENT)
@@ -465,19 +565,30 @@ insert(void *arg)
 	subscribe_begin(subscription);
 }
 
-int
-core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
-	void *arg, uint64_t *ret_id, struct kettle_error *err)
+static int
+check_subscription(const struct core_subscription *setup, struct kettle_error *err)
 {
+	int rc = setup->lenient ? 0 : request_check_actor(setup->actor, setup->outside, err);
+	return rc < 0 ? rc : request_check_filter(setup->filter, err);
+}
+
+int
+core_follow(struct core *core, const struct core_subscription *setup, uint64_t *ret_id, struct kettle_error *err)
+{
+	int rc = check_subscription(setup, err);
+	if (rc < 0)
+		return rc;
 	struct subscription *subscription = xmalloc(sizeof(*subscription));
 	*subscription = (struct subscription){
 		.core = core,
 		.id = __atomic_add_fetch(&core->next_id, 1, __ATOMIC_RELAXED),
-		.actor = json_deep_copy(actor),
-		.filter = filter ? json_deep_copy(filter) : json_object(),
-		.last = after,
-		.fn = fn,
-		.arg = arg,
+		.actor = json_deep_copy(setup->actor),
+		.filter = setup->filter ? json_deep_copy(setup->filter) : json_object(),
+		.last = setup->after < 0 ? -1 : setup->after,
+		.caller = setup->caller,
+		.markers = setup->markers,
+		.fn = setup->fn,
+		.arg = setup->arg,
 	};
 	subscription->interest = interest_of(subscription->filter);
 	uint64_t id = subscription->id;
@@ -494,6 +605,36 @@ core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int
 	return 0;
 }
 
+int
+core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
+	void *arg, uint64_t *ret_id, struct kettle_error *err)
+{
+	const struct core_subscription setup = {.actor = actor, .filter = filter, .after = after, .fn = fn, .arg = arg};
+	return core_follow(core, &setup, ret_id, err);
+}
+
+static void
+end_subscription(struct subscription *subscription)
+{
+	const struct core *core = subscription->core;
+	subscription->dead = true;
+	if (core->role == CORE_CLIENT && core->client)
+		client_unsubscribe(core->client, subscription->id);
+	if (subscription->busy == 0)
+		free_subscription(subscription);
+}
+
+void
+subscriptions_end_of(struct core *core, uint64_t caller)
+{
+	for (size_t i = 0; i < SUBSCRIPTION_BUCKETS; i++)
+		for (struct subscription *s = core->subscriptions.by_id[i], *next; s; s = next) {
+			next = s->next_by_id;
+			if (s->caller == caller && !s->dead)
+				end_subscription(s);
+		}
+}
+
 struct subscription_end {
 	struct core *core;
 	uint64_t id;
@@ -508,13 +649,9 @@ subscribe_end(void *arg)
 	struct core *core = ending->core;
 	struct subscription *subscription = find(core, ending->id);
 	if (subscription && !subscription->dead) {
-		subscription->dead = true;
 		subscription->ended = ending->ended;
 		subscription->ended_arg = ending->arg;
-		if (core->role == CORE_CLIENT && core->client)
-			client_unsubscribe(core->client, subscription->id);
-		if (subscription->busy == 0)
-			free_subscription(subscription);
+		end_subscription(subscription);
 	} else {
 		say_ended(core, ending->ended, ending->arg);
 	}

@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <kettle/abi.h>
 #include <kettle/error.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,7 +37,7 @@ enum kettle_log_level { KETTLE_LOG_ERROR = 0, KETTLE_LOG_WARNING, KETTLE_LOG_INF
 typedef void (*kettle_fn)(void *arg);
 /* The answer to a call: err->code is 0 and result is set, or err says why and result is NULL. Both are borrowed. */
 typedef void (*kettle_answer)(void *arg, const struct kettle_error *err, json_t *result);
-/* One event of a subscription: {"seq": n or absent, "at": time, "kind": "job.done", …}. Borrowed. */
+/* One event of a subscription: {"seq": n or absent, "at": time, "kind": "job.done", …} (docs/plugins.md). Borrowed. */
 typedef void (*kettle_event_fn)(void *arg, const json_t *event);
 
 #define KETTLE_LINE_LONG (256u << 10) /* bytes of a line that read_long of struct kettle_spawn gets */
@@ -146,6 +147,37 @@ struct kettle_blob {
 	const char *file; /* in place of data: the absolute path of a regular file */
 };
 
+#if KETTLE_PLUGIN_ABI_MINOR >= 3
+/* A call of a command on behalf of somebody else. Everything is copied by the call. */
+struct kettle_request {
+	uint32_t size;       /* sizeof(struct kettle_request) */
+	const json_t *actor; /* as of `call` */
+	const char *command;
+	const json_t *args; /* an object, or NULL: no arguments */
+	uint64_t caller;    /* of caller_open: who waits for the answer and gets the progress; 0: the plugin itself */
+	/*
+	 * Command and arguments come from a client on a network. Kettle then refuses what is for plugins or for this
+	 * machine alone, whatever the client sends: commands with "internal", those of the kind "local", and an actor with
+	 * a role, as KETTLE_EACCES. Who the actor is, the plugin must know from elsewhere, such as from token.check.
+	 */
+	bool outside;
+	kettle_answer done;
+	void *arg;
+};
+
+/* A subscription on behalf of somebody else. Everything is copied by the call. */
+struct kettle_subscription {
+	uint32_t size;        /* sizeof(struct kettle_subscription) */
+	const json_t *actor;  /* as of `call` */
+	const json_t *filter; /* as of `subscribe`, or NULL: {} */
+	int64_t after;        /* as of `subscribe` */
+	uint64_t caller;      /* of caller_open; with the filter {"task_run": true}: whose progress; 0: the plugin's own */
+	bool outside;         /* as in struct kettle_request: the actor may have no role */
+	kettle_event_fn fn;
+	void *arg;
+};
+#endif
+
 /*
  * The table. New members are appended: a plugin checks `size` before it uses one that is newer than the oldest version
  * that it supports. None of them is NULL.
@@ -209,8 +241,20 @@ struct kettle_host {
 	 * an answer is shown (docs/plugins.md). Borrowed, never changes. [any] */
 	const json_t *(*commands)(const struct kettle_host *);
 	/*
-	 * Events that the actor may see and that match filter ({"submission": id}, {"leaderboard": name}, {} for all),
-	 * stored ones from number `after` on (-1: only new ones), then live. *ret_id ends it with unsubscribe. [any]
+	 * Events that the actor may see and that match filter: {"submission": id}, {"leaderboard": name}, {} or NULL for
+	 * all, {"task_run": true} for the progress of the plugin's own calls, which has no past. First come the stored ones
+	 * with numbers above `after` (-1: none), then live ones. *ret_id ends it with unsubscribe. KETTLE_EINVAL: the filter
+	 * is none of these, or the actor has no identity, or an unknown role. [any]
+	 *
+	 * Plugins of ABI 1.3 and later also get markers, which are not stored:
+	 *
+	 * {"kind": "reset", "seq", "at"}: not all events above `after` are there any more, or `after` is above the newest
+	 *     one, as after a database was restored; what follows has numbers above seq. It comes first.
+	 * {"kind": "caught_up", "oldest", "newest", "seq", "at"}: everything stored was delivered, up to the number seq, with
+	 *     which a later subscription goes on. "oldest": of the stored events; "newest": the last number that was given. It
+	 *     comes again after another process has taken over the database.
+	 * {"kind": "refused", "code", "error", "at"}: nothing else comes, since there is no such leaderboard, or the actor may
+	 *     not see it; code: a name of the codes in error.h.
 	 */
 	int (*subscribe)(const struct kettle_host *, const json_t *actor, const json_t *filter, int64_t after,
 		kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err);
@@ -290,6 +334,37 @@ struct kettle_host {
 	 * thread.
 	 */
 	const json_t *(*answers)(const struct kettle_host *);
+#endif
+#if KETTLE_PLUGIN_ABI_MINOR >= 3
+	/*
+	 * For frontends that serve others: a number for a client, which its calls and subscriptions carry as `caller`. The
+	 * progress of a call comes to subscriptions with the same number and the filter {"task_run": true}. ETOOBIG: too
+	 * many are open. [any]
+	 */
+	int (*caller_open)(const struct kettle_host *, uint64_t *ret_caller, struct kettle_error *err);
+	/*
+	 * The client has gone: cancels the requests with its number, as request_cancel does, ends its subscriptions, then
+	 * calls ended(ended_arg), after which nothing of the caller is called any more. What is left when the plugin is
+	 * destroyed is closed by the host. EINVAL: it is not an open caller of this plugin; KETTLE_ECANCELED: the engine has
+	 * closed, and nothing is called any more. [any]
+	 */
+	int (*caller_close)(const struct kettle_host *, uint64_t caller, kettle_fn ended, void *ended_arg);
+	/*
+	 * Calls a command. done is called exactly once, never before this returns. ret_id may be NULL. EINVAL: the request
+	 * is malformed, or caller is not open; EACCES: it comes from outside, and its actor may not; KETTLE_ECANCELED: the
+	 * engine has closed. An error of the command itself is given to done. [any]
+	 */
+	int (*request)(
+		const struct kettle_host *, const struct kettle_request *, uint64_t *ret_id, struct kettle_error *err);
+	/*
+	 * Takes back a request of this plugin: done gets KETTLE_ECANCELED soon, never before this returns, unless its answer
+	 * is already on the way. Commands that take long, such as task.run and device.calibrate, end; others may still take
+	 * effect. Any other number is ignored. [any]
+	 */
+	void (*request_cancel)(const struct kettle_host *, uint64_t id);
+	/* subscribe, with a caller, and refusing more of an actor from outside. Markers come always. Errors as there. [any] */
+	int (*follow)(
+		const struct kettle_host *, const struct kettle_subscription *, uint64_t *ret_id, struct kettle_error *err);
 #endif
 };
 

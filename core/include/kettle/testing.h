@@ -24,7 +24,7 @@ struct kettle_fake; /* opaque; all functions are called on one thread, that of i
 /* A host for a plugin named `name` (copied). EIO. */
 KETTLE_TESTING_API int kettle_fake_new(const char *name, struct kettle_fake **ret_fake, struct kettle_error *err);
 /*
- * Ends what the plugin left (timers, children, subscriptions, HTTP requests) and closes the loop. 0 if nothing was left, else
+ * Ends what the plugin left (timers, children, subscriptions, callers, HTTP requests) and closes the loop. 0 if nothing was left, else
  * KETTLE_EINTERNAL with a sentence that says what. NULL is allowed.
  */
 KETTLE_TESTING_API int kettle_fake_free(struct kettle_fake *fake, struct kettle_error *err);
@@ -53,7 +53,7 @@ KETTLE_TESTING_API void kettle_fake_advance(struct kettle_fake *fake, uint64_t m
 
 /*
  * Answers a command: 0 and a new reference in *ret_result, or an error. It is called on the loop, never before
- * host->call returns. Without one every command is KETTLE_ENOENT.
+ * host->call or host->request returns, and not for a request that was cancelled before. Without one every command is KETTLE_ENOENT.
  */
 typedef int (*kettle_fake_call_fn)(void *arg, const json_t *actor, const char *command, const json_t *args,
 	json_t **ret_result, struct kettle_error *err);

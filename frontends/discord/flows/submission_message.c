@@ -475,6 +475,8 @@ static void
 on_progress(void *arg, const json_t *event)
 {
 	struct submission_message *msg = arg;
+	if (member_is(event, "kind", "caught_up"))
+		return; /* nothing has happened */
 	progress_event(msg->progress, event);
 	msg->changed = true;
 }

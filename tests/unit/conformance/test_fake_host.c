@@ -101,6 +101,76 @@ test_calls(void **state)
 }
 
 static void
+add_kind(void *arg, const json_t *event)
+{
+	struct fixture *f = arg;
+	(void)strcat(strcat(f->text, json_string_value(json_object_get(event, "kind"))), " ");
+}
+
+static void
+set_flag(void *arg)
+{
+	*(int *)arg = 1;
+}
+
+static int
+is_set(void *arg)
+{
+	return *(int *)arg;
+}
+
+/* As in the engine: what is wrong is refused, what is cancelled is answered, and a caller ends what it has. */
+static void
+test_callers(void **state)
+{
+	struct fixture *f = *state;
+	const struct kettle_host *host = f->host;
+	AUTO_JSON json_t *actor = json_pack("{s:s, s:s}", "provider", "web", "subject", "a"),
+					 *event = json_pack("{s:s}", "kind", "x");
+	struct kettle_request request = {
+		.size = sizeof(request), .actor = actor, .command = "echo", .outside = true, .done = on_answer, .arg = f};
+	uint64_t id = 0, caller = 0, left = 0;
+	int ended = 0;
+	kettle_fake_answer(f->fake, answer_call, NULL);
+	assert_int_equal(host->request(host, &request, &id, &f->err), 0);
+	wait_answer(f);
+	assert_int_equal(f->code, 0);
+	assert_int_equal(host->request(host, &request, &id, &f->err), 0);
+	host->request_cancel(host, id);
+	wait_answer(f);
+	assert_int_equal(f->code, KETTLE_ECANCELED);
+	request.caller = 99;
+	assert_int_equal(host->request(host, &request, &id, &f->err), KETTLE_EINVAL);
+	assert_int_equal(host->caller_open(host, &caller, &f->err), 0);
+	request.caller = caller;
+	json_object_set_new(actor, "role", json_string("admin"));
+	assert_int_equal(host->request(host, &request, &id, &f->err), KETTLE_EACCES);
+	json_object_del(actor, "role");
+	f->text[0] = '\0';
+	assert_int_equal(kettle_fake_event(f->fake, event), 0);
+	const struct kettle_subscription subscription = {
+		.size = sizeof(subscription), .actor = actor, .caller = caller, .outside = true, .fn = add_kind, .arg = f};
+	assert_int_equal(host->follow(host, &subscription, &id, &f->err), 0);
+	assert_int_equal(kettle_fake_event(f->fake, event), 0);
+	assert_string_equal(f->text, "x caught_up x ");
+	assert_int_equal(host->request(host, &request, &id, &f->err), 0);
+	assert_int_equal(host->caller_close(host, caller, set_flag, &ended), 0);
+	assert_int_equal(ended, 0);
+	assert_int_equal(kettle_fake_run(f->fake, is_set, &ended, 10000), 0);
+	assert_int_equal(f->answers, 1);
+	assert_int_equal(f->code, KETTLE_ECANCELED);
+	f->answers = 0;
+	assert_int_equal(host->caller_close(host, caller, NULL, NULL), KETTLE_EINVAL);
+	/* One that is left is named. */
+	struct kettle_fake *other = NULL;
+	assert_int_equal(kettle_fake_new("other", &other, &f->err), 0);
+	host = kettle_fake_host(other);
+	assert_int_equal(host->caller_open(host, &left, &f->err), 0);
+	assert_int_equal(kettle_fake_free(other, &f->err), KETTLE_EINTERNAL);
+	assert_non_null(strstr(f->err.message, "1 open caller"));
+}
+
+static void
 test_state_and_log(void **state)
 {
 	struct fixture *f = *state;
@@ -324,6 +394,7 @@ test_what_is_left(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
 	TEST(test_calls),
+	TEST(test_callers),
 	TEST(test_state_and_log),
 	TEST(test_links),
 	TEST(test_http),

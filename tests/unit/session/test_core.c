@@ -358,10 +358,13 @@ hear(int fd)
 	return line;
 }
 
+/* Markers of subscriptions are passed over. */
 static void
 assert_hears(int fd, const char *word)
 {
 	const char *line = hear(fd);
+	while (strstr(line, "\"caught_up\""))
+		line = hear(fd);
 	if (!strstr(line, word))
 		fail_msg("%s does not say %s", line, word);
 }
@@ -378,7 +381,11 @@ test_strangers(void **state)
 	(void)state;
 	int fd = stranger();
 	assert_hears(fd, "\"hello\"");
-	tell(fd, "{}\n{\"id\": 1, \"call\": 5}\n{\"unsubscribe\": 99}\n{\"unsubscribe\": 0}\n{\"subscribe\": []}\n");
+	tell(fd, "{}\n{\"id\": 1, \"call\": 5}\n{\"unsubscribe\": 99}\n{\"unsubscribe\": 0}\n{\"subscribe\": "
+			 "[]}\n{\"cancel\": 7}\n");
+	assert_hears(fd, "An actor has");
+	tell(fd, "{\"id\": 8, \"subscribe\": [], \"actor\": {\"provider\": \"cli\", \"subject\": \"a\"}}\n");
+	assert_hears(fd, "an object");
 	tell(fd, "{\"id\": 2, \"call\": \"leaderboard.list\"}\n");
 	assert_hears(fd, "no actor");
 	tell(fd, "{\"id\": 3, \"call\": \"leaderboard.list\", \"actor\": {}}\n");
@@ -405,7 +412,8 @@ test_strangers_go(void **state)
 		for (int k = 0; k < 10; k++)
 			tell(fd,
 				"{\"id\": 1, \"call\": \"submission.list\", \"actor\": {\"provider\": \"cli\", \"subject\": \"a\", "
-				"\"name\": \"a\"}}\n{\"id\": 2, \"subscribe\": {}, \"after\": 0, \"actor\": {}}\n");
+				"\"name\": \"a\"}}\n{\"id\": 2, \"subscribe\": {}, \"after\": 0, "
+				"\"actor\": {\"provider\": \"cli\", \"subject\": \"a\"}}\n");
 		for (int k = 0; k < i; k++)
 			(void)uv_run(&cores.loop, UV_RUN_NOWAIT);
 		close(fd);
@@ -442,7 +450,9 @@ static void
 test_subscriptions_in_one_go(void **state)
 {
 	(void)state;
-	flood("{\"id\": 1, \"subscribe\": {}, \"after\": 0, \"actor\": {}}\n{\"unsubscribe\": 1}\n", check_subscriptions);
+	flood("{\"id\": 1, \"subscribe\": {}, \"after\": 0, \"actor\": {\"provider\": \"cli\", \"subject\": "
+		  "\"a\"}}\n{\"unsubscribe\": 1}\n",
+		check_subscriptions);
 	until(cores.core[0]->subscriptions.count == 0);
 }
 
@@ -475,7 +485,8 @@ test_too_many_subscriptions(void **state)
 		tell(fd, text);
 	}
 	assert_hears(fd, "at most 64 subscriptions");
-	tell(fd, "{\"unsubscribe\": 3}\n{\"id\": 3, \"subscribe\": {}, \"after\": -1, \"actor\": {}}\n");
+	tell(fd, "{\"unsubscribe\": 3}\n{\"id\": 3, \"subscribe\": {}, \"after\": -1, \"actor\": {\"provider\": \"cli\", "
+			 "\"subject\": \"a\"}}\n");
 	tell(fd, "{\"id\": 7, \"call\": \"leaderboard.list\", \"actor\": {\"provider\": \"x\"}}\n");
 	assert_hears(fd, "\"id\":7");
 	close(fd);
