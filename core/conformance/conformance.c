@@ -45,6 +45,7 @@ static const struct {
 	{"it runs three times: create, configure, start, stop, destroy", conformance_life},
 	{"two instances run at once", conformance_two_instances},
 	{"it leaves no descriptor, thread, child or timer behind", conformance_leaks},
+	{"a frontend that takes connections stops while clients are connected", conformance_listens},
 	{"a language's names are valid", conformance_texts},
 	{"a language plans each of its skeletons", conformance_skeletons},
 };

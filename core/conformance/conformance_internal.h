@@ -6,6 +6,7 @@
 #include <kettle/testing.h>
 
 #include "conformance/conformance.h"
+#include "plugin/instance.h"
 #include "plugin/loader.h"
 
 /* The code of a check that does not apply, with the reason as the sentence. */
@@ -29,6 +30,13 @@ int conformance_skip_without_options(const struct subject *subject, struct kettl
  */
 int conformance_end(struct kettle_fake *fake, int rc, struct kettle_error *err);
 
+/* create, configure, start; the loop runs once. */
+int conformance_rise(
+	struct subject *subject, struct kettle_fake *fake, struct instance *instance, struct kettle_error *err);
+/* stop, within its limit, and destroy. */
+int conformance_fall(
+	struct subject *subject, struct kettle_fake *fake, struct instance *instance, struct kettle_error *err);
+
 int conformance_symbols(struct subject *subject, struct kettle_error *err);
 int conformance_facts(struct subject *subject, struct kettle_error *err);
 int conformance_options(struct subject *subject, struct kettle_error *err);
@@ -36,6 +44,7 @@ int conformance_create_only(struct subject *subject, struct kettle_error *err);
 int conformance_life(struct subject *subject, struct kettle_error *err);
 int conformance_two_instances(struct subject *subject, struct kettle_error *err);
 int conformance_leaks(struct subject *subject, struct kettle_error *err);
+int conformance_listens(struct subject *subject, struct kettle_error *err);
 int conformance_texts(struct subject *subject, struct kettle_error *err);
 int conformance_skeletons(struct subject *subject, struct kettle_error *err);
 

@@ -264,9 +264,8 @@ has_stopped(void *arg)
 	return *(bool *)arg;
 }
 
-/* create, configure, start; the loop runs once. */
-static int
-rise(struct subject *subject, struct kettle_fake *fake, struct instance *instance, struct kettle_error *err)
+int
+conformance_rise(struct subject *subject, struct kettle_fake *fake, struct instance *instance, struct kettle_error *err)
 {
 	int rc = instance_create(instance, &subject->loaded->plugin, kettle_fake_host(fake), err);
 	if (rc == 0)
@@ -280,8 +279,8 @@ rise(struct subject *subject, struct kettle_fake *fake, struct instance *instanc
 	return rc;
 }
 
-static int
-fall(struct subject *subject, struct kettle_fake *fake, struct instance *instance, struct kettle_error *err)
+int
+conformance_fall(struct subject *subject, struct kettle_fake *fake, struct instance *instance, struct kettle_error *err)
 {
 	bool stopped = false;
 	unsigned limit = subject->setup->stop_ms ? subject->setup->stop_ms : CONFORMANCE_STOP_MS;
@@ -300,9 +299,9 @@ live_once(struct subject *subject, struct kettle_error *err)
 	int rc = kettle_fake_new(subject->loaded->plugin.name, &fake, err);
 	if (rc)
 		return rc;
-	rc = rise(subject, fake, &instance, err);
+	rc = conformance_rise(subject, fake, &instance, err);
 	if (rc == 0)
-		rc = fall(subject, fake, &instance, err);
+		rc = conformance_fall(subject, fake, &instance, err);
 	return conformance_end(fake, rc, err);
 }
 
@@ -337,14 +336,14 @@ conformance_two_instances(struct subject *subject, struct kettle_error *err)
 	if (rc == 0)
 		rc = kettle_fake_new(subject->loaded->plugin.name, &other, err);
 	if (rc == 0)
-		rc = rise(subject, one, &first, err);
+		rc = conformance_rise(subject, one, &first, err);
 	if (rc == 0)
-		rc = rise(subject, other, &second, err);
+		rc = conformance_rise(subject, other, &second, err);
 	/* The first stops while the second runs. */
 	if (rc == 0)
-		rc = fall(subject, one, &first, err);
+		rc = conformance_fall(subject, one, &first, err);
 	if (rc == 0)
-		rc = fall(subject, other, &second, err);
+		rc = conformance_fall(subject, other, &second, err);
 	return conformance_end(other, conformance_end(one, rc, err), err);
 }
 

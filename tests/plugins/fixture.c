@@ -9,7 +9,10 @@
 #include <kettle/plugin.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifndef FIX_MAGIC
 #define FIX_MAGIC KETTLE_PLUGIN_MAGIC
@@ -62,6 +65,7 @@
 
 struct fix {
 	const struct kettle_host *host;
+	int listener;
 	kettle_fn done;
 	void *arg;
 	struct kettle_timer *timer;
@@ -120,6 +124,14 @@ fix_start(void *self, struct kettle_error *err)
 #ifdef FIX_BLOCKS
 	(void)nanosleep(&(struct timespec){.tv_nsec = 150000000}, NULL);
 #endif
+#ifdef FIX_LISTENS
+	fix->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* A name that the kernel chooses. */
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	if (bind(fix->listener, (struct sockaddr *)&address, sizeof(address.sun_family)) != 0 ||
+		listen(fix->listener, 16) != 0)
+		return kettle_fail(err, KETTLE_EIO, "The socket cannot be made.");
+#endif
 #ifdef FIX_LEAKS
 	(void)open("/dev/null", O_RDONLY | O_CLOEXEC);
 #endif
@@ -147,6 +159,13 @@ fix_stop(void *self, kettle_fn done, void *arg)
 	fix->arg = arg;
 #ifdef FIX_HANG
 	return;
+#endif
+#ifdef FIX_LISTENS
+	/* FIX_LISTENS > 1: it waits until its clients have gone. */
+	int client = FIX_LISTENS > 1 ? accept(fix->listener, NULL, NULL) : -1;
+	close(fix->listener);
+	if (client >= 0)
+		return;
 #endif
 #ifdef FIX_SLOW
 	if (fix->host->timer_start(fix->host, 100, 0, fix_late, fix, NULL, NULL) == 0)
@@ -249,6 +268,8 @@ __attribute__((unused)) static const struct kettle_runner runner = {
 	KETTLE_UNIT_OPTIONS(unit_options),
 };
 
+__attribute__((unused)) static const struct kettle_frontend frontend = {.size = sizeof(struct kettle_frontend)};
+
 extern KETTLE_EXPORT const struct kettle_plugin FIX_SYMBOL;
 const struct kettle_plugin FIX_SYMBOL = {
 	.magic = FIX_MAGIC,
@@ -269,6 +290,8 @@ const struct kettle_plugin FIX_SYMBOL = {
 	.destroy = FIX_DESTROY,
 #ifdef FIX_RUNNER
 	.runner = &runner,
+#elif defined(FIX_LISTENS)
+	.frontend = &frontend,
 #else
 	.language = &language,
 #endif

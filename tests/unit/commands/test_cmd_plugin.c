@@ -57,10 +57,10 @@ test_options(void **state)
 	const json_t *results =
 		cores_must(0, "alice", "plugin.test", arguments("url: https://example.org\nfolder: here\n"));
 	assert_true(member_true(results, "ok"));
-	assert_int_equal(count(results, "skipped"), 2); /* those for languages */
+	assert_int_equal(count(results, "skipped"), 3); /* those for languages and frontends */
 	results = cores_must(0, "alice", "plugin.test", arguments(NULL));
 	assert_true(member_true(results, "ok"));
-	assert_int_equal(count(results, "skipped"), 5);
+	assert_int_equal(count(results, "skipped"), 6);
 	results = cores_must(0, "alice", "plugin.test", arguments("url: [1]\n"));
 	assert_false(member_true(results, "ok"));
 }

@@ -50,12 +50,37 @@ static void
 test_good_ones(void **state)
 {
 	(void)state;
-	const char *const names[] = {"fix_good", "fix_runner", "fix_slow", "fix_twice"};
+	const char *const names[] = {"fix_good", "fix_runner", "fix_slow", "fix_twice", "fix_listens"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		AUTO_JSON json_t *results = run(names[i]);
 		assert_true(is_ok(results));
-		assert_int_equal(json_array_size(json_object_get(results, "tests")), 10);
+		assert_int_equal(json_array_size(json_object_get(results, "tests")), 11);
 	}
+}
+
+/* The numbers of checks that passed and that were skipped. */
+static void
+count(const json_t *results, int *ret_passed, int *ret_skipped)
+{
+	size_t i;
+	json_t *test;
+	*ret_passed = *ret_skipped = 0;
+	json_array_foreach(json_object_get(results, "tests"), i, test) {
+		*ret_passed += json_is_true(json_object_get(test, "passed"));
+		*ret_skipped += json_is_true(json_object_get(test, "skipped"));
+	}
+}
+
+/* A frontend that takes connections is tried with some. */
+static void
+test_listening(void **state)
+{
+	(void)state;
+	int passed, skipped;
+	AUTO_JSON json_t *results = run("fix_listens");
+	count(results, &passed, &skipped);
+	assert_int_equal(skipped, 2); /* for languages */
+	assert_int_equal(passed, 9);
 }
 
 /* At least one check fails with a sentence that holds `part`. */
@@ -86,24 +111,12 @@ test_wrong_ones(void **state)
 	expect("fix_configure", "cannot be configured");
 	expect("fix_start", "The door is locked.");
 	expect("fix_hang", "It does not stop: done was not called within 300 ms.");
+	expect("fix_waits", "It does not stop");
 	expect("fix_leaks", "It leaves 1 descriptor(s) open");
 	expect("fix_timer", "The plugin left behind: 1 timer(s).");
 	expect("fix_extra", "It exports `fix_extra` as well");
 	expect("fix_extension", "`fix` among its extensions is not a dot and an ending");
 	expect("fix_plan", "steps[0].");
-}
-
-/* The numbers of checks that passed and that were skipped. */
-static void
-count(const json_t *results, int *ret_passed, int *ret_skipped)
-{
-	size_t i;
-	json_t *test;
-	*ret_passed = *ret_skipped = 0;
-	json_array_foreach(json_object_get(results, "tests"), i, test) {
-		*ret_passed += json_is_true(json_object_get(test, "passed"));
-		*ret_skipped += json_is_true(json_object_get(test, "skipped"));
-	}
 }
 
 /* What could not run is neither passed nor failed; with its options the plugin is started. */
@@ -115,7 +128,7 @@ test_options(void **state)
 	AUTO_JSON json_t *none = run("fix_needs");
 	assert_true(is_ok(none));
 	count(none, &passed, &skipped);
-	assert_int_equal(skipped, 5); /* three that start it, two for languages */
+	assert_int_equal(skipped, 6); /* three that start it, two for languages, one for frontends */
 	assert_int_equal(passed, 5);
 	const json_t *life = json_array_get(json_object_get(none, "tests"), 5);
 	assert_string_equal(json_string_value(json_object_get(life, "message")),
@@ -124,7 +137,7 @@ test_options(void **state)
 	AUTO_JSON json_t *all = run_with("fix_needs", options);
 	assert_true(is_ok(all));
 	count(all, &passed, &skipped);
-	assert_int_equal(skipped, 2);
+	assert_int_equal(skipped, 3);
 	assert_int_equal(passed, 8);
 	AUTO_JSON json_t *wrong = json_pack("{s:s, s:i}", "url", "https://example.org", "cuont", 3);
 	AUTO_JSON json_t *refused = run_with("fix_needs", wrong);
@@ -136,6 +149,7 @@ test_options(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_good_ones),
+	cmocka_unit_test(test_listening),
 	cmocka_unit_test(test_wrong_ones),
 	cmocka_unit_test(test_options),
 };
