@@ -142,9 +142,9 @@ call_done(struct http_request *request)
 		.url = from->url,
 		.headers = headers,
 		.headers_count = from->headers_count,
-		.body = from->in_file     ? NULL
-				: from->body.data ? from->body.data
-								  : "",
+		.body = from->in_file || from->in_parts ? NULL
+				: from->body.data               ? from->body.data
+												: "",
 		.body_size = from->body_size,
 	};
 	kettle_http_fn done = STEAL(request->done);
@@ -172,6 +172,21 @@ drop_file(const struct http *http, struct http_request *request)
 		request->answer_file = NULL;
 }
 
+static void
+call_part(struct http_request *request)
+{
+	struct buf part = request->taken;
+	request->taken = (struct buf){0};
+	/* on_part may cancel its request, which clears it. */
+	void (*on_part)(void *arg, const void *data, size_t size) = request->on_part;
+	const struct watch watch = watch_begin();
+	if (on_part) {
+		on_part(request->arg, part.data, part.len);
+		watch_end_callback(&watch, (void (*)(void))on_part, "the `on_part` of a request");
+	}
+	buf_free(&part);
+}
+
 /* A callback cannot free the owner or the request: both have this request left. */
 static void
 deliver(void *arg)
@@ -183,7 +198,10 @@ deliver(void *arg)
 			free(http);
 		return;
 	}
-	for (struct http_request *request = http_thread_take(http->thread), *next; request; request = next) {
+	struct http_request *parted, *ended = http_thread_take(http->thread, &parted);
+	for (; parted; parted = parted->next_taken)
+		call_part(parted);
+	for (struct http_request *request = ended, *next; request; request = next) {
 		struct http_owner *owner = request->owner;
 		next = request->next;
 		if (request->done)
@@ -238,6 +256,7 @@ static void
 cancel(struct http_request *request)
 {
 	request->done = NULL;
+	request->on_part = NULL;
 	__atomic_store_n(&request->cancelled, 1, __ATOMIC_RELEASE);
 }
 

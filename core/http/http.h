@@ -17,7 +17,8 @@
 #define HTTP_HEADER_BYTES (64u << 10)
 #define HTTP_MEMORY_MAX (16u << 20)       /* bytes of a body in memory, unless the request has a limit */
 #define HTTP_FILE_MAX (UINT64_C(1) << 30) /* ... and in a file */
-#define HTTP_OTHER_MAX (1u << 20)         /* ... and in memory beside an answer_file */
+#define HTTP_OTHER_MAX (1u << 20)         /* ... and in memory beside an answer_file or parts */
+#define HTTP_PARTS_MAX (256u << 10)       /* of parts that the loop has not taken; then the server must wait */
 #define HTTP_CONNECT_MS 10000
 #define HTTP_TOTAL_MS 60000
 #define HTTP_TOTAL_MAX_MS 86400000

@@ -17,8 +17,9 @@ struct http_answer {
 	size_t headers_count;
 	struct buf body;
 	uint64_t body_size;
-	bool in_file; /* the body belongs into answer_file */
-	bool kept;    /* ... and is there */
+	bool in_file;  /* the body belongs into answer_file */
+	bool kept;     /* ... and is there */
+	bool in_parts; /* the body goes to on_part */
 };
 
 /*
@@ -27,12 +28,15 @@ struct http_answer {
  */
 struct http_request {
 	struct http_request *next; /* in a queue */
-	/* The loop's. done NULL: cancelled, or the caller wants none. */
+	/* The loop's. done NULL: cancelled, or the caller wants none; on_part likewise. */
 	uint64_t id;
 	struct http_owner *owner;
 	struct http_request *sibling, **link; /* among those of its owner */
 	kettle_http_fn done;
+	void (*on_part)(void *arg, const void *data, size_t size);
 	void *arg;
+	struct http_request *next_taken; /* in the list of http_thread_take */
+	struct buf taken;                /* the part to hand over */
 	/* The request itself; never changes. */
 	char *method, *url, *body_file, *answer_file, *unix_socket;
 	char **headers;
@@ -40,9 +44,15 @@ struct http_request {
 	void *body;
 	size_t body_size, max_headers;
 	uint64_t max_body;
-	uint32_t connect_ms, total_ms, max_redirects, retries;
+	uint32_t connect_ms, total_ms, idle_ms, max_redirects, retries;
+	bool streams; /* it has an on_part */
 	/* Atomic: the loop wants no answer any more. */
 	int cancelled;
+	/* Under the thread's lock. */
+	struct http_request *next_parted; /* among those with parts for the loop */
+	struct buf parts;                 /* that the loop has not taken; not empty: it is among those */
+	bool held;                        /* the body pauses until the loop takes the parts */
+	bool resumes;                     /* the loop has taken them: the body goes on */
 	/* The thread's. */
 	struct transfer *transfer;
 	struct http_request *later, **before; /* among those under way */
@@ -70,10 +80,13 @@ int http_thread_start(const struct http_settings *settings, void (*finished)(voi
 	struct http_thread **ret_thread, struct kettle_error *err);
 /* Hands a request over. [any] */
 void http_thread_give(struct http_thread *thread, struct http_request *request);
-/* Looks for cancelled requests. [any] */
+/* Ends cancelled requests. [any] */
 void http_thread_wake(struct http_thread *thread);
-/* The requests that have ended, linked by `next`; NULL: none. [any] */
-struct http_request *http_thread_take(struct http_thread *thread);
+/*
+ * The requests that have ended, linked by `next`; NULL: none. *ret_parted: those that have a part in `taken`, linked by
+ * `next_taken`, which has come before their ends.
+ */
+struct http_request *http_thread_take(struct http_thread *thread, struct http_request **ret_parted);
 /*
  * Ends all requests under way, joins the thread and frees it. Requests that were given and not taken are the caller's
  * again.

@@ -136,6 +136,10 @@ check_rest(const struct kettle_http_request *wanted, struct kettle_error *err)
 	if (wanted->body_size > HTTP_BODY_MAX)
 		return kettle_fail(err, KETTLE_ETOOBIG,
 			"The body of an HTTP request is over %u MiB: put it into a file (body_file).", HTTP_BODY_MAX >> 20);
+	if (wanted->on_part && wanted->answer_file)
+		return kettle_fail(err, KETTLE_EINVAL, "An HTTP request has an answer_file or an on_part, not both.");
+	if (wanted->idle_ms && !wanted->on_part)
+		return kettle_fail(err, KETTLE_EINVAL, "An HTTP request has idle_ms and no on_part.");
 	if (wanted->unix_socket && strlen(wanted->unix_socket) >= sizeof(((struct sockaddr_un *)NULL)->sun_path))
 		return kettle_fail(err, KETTLE_EINVAL, "The path of the socket of an HTTP request is too long.");
 	return 0;
@@ -162,7 +166,10 @@ set_limits(struct http_request *request, const struct kettle_http_request *wante
 	request->total_ms = total < HTTP_TOTAL_MAX_MS ? total : HTTP_TOTAL_MAX_MS;
 	request->connect_ms = or_default(wanted->connect_ms, HTTP_CONNECT_MS);
 	request->max_headers = wanted->max_headers ? wanted->max_headers : HTTP_HEADER_BYTES;
-	request->max_body = wanted->max_body ? wanted->max_body : wanted->answer_file ? HTTP_FILE_MAX : HTTP_MEMORY_MAX;
+	request->idle_ms = wanted->idle_ms;
+	request->max_body = wanted->max_body                         ? wanted->max_body
+						: wanted->answer_file || wanted->on_part ? HTTP_FILE_MAX
+																 : HTTP_MEMORY_MAX;
 	request->max_redirects = wanted->max_redirects;
 	request->retries = wanted->retries;
 }
@@ -201,6 +208,8 @@ http_request_new(const struct kettle_http_request *given, struct http_request **
 	request->body = wanted.body ? xmemdup(wanted.body, wanted.body_size) : NULL;
 	request->body_size = wanted.body_size;
 	request->done = wanted.done;
+	request->on_part = wanted.on_part;
+	request->streams = wanted.on_part != NULL;
 	request->arg = wanted.arg;
 	copy_headers(request, wanted.headers);
 	set_limits(request, &wanted);
@@ -223,5 +232,7 @@ http_request_free(struct http_request *request)
 	free(request->answer.url);
 	buf_free(&request->answer.head);
 	buf_free(&request->answer.body);
+	buf_free(&request->parts);
+	buf_free(&request->taken);
 	free(request);
 }

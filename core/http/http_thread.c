@@ -4,9 +4,10 @@
  *
  * Theory of operation. The thread waits in epoll for the sockets of libcurl, for its next time-out and for an eventfd
  * by which the loop wakes it: names, TLS, certificates and files keep it from its other requests for a moment at most,
- * and never the loop. It shares two queues with the loop, requests that begin and requests that have ended, under one
- * lock; everything else is its own. When it is told to stop, it ends all requests under way without waiting for a
- * server.
+ * and never the loop. It shares three queues with the loop, requests that begin, requests with parts of a body and
+ * requests that have ended, under one lock; everything else is its own. A body pauses while the loop has not taken
+ * HTTP_PARTS_MAX bytes of its parts. When the thread is told to stop, it ends all requests under way without waiting
+ * for a server.
  */
 #include <config.h>
 
@@ -107,7 +108,8 @@ struct http_thread {
 	uv_thread_t thread;
 	uv_mutex_t lock; /* of the queues and flags below */
 	struct queue begun, ended;
-	bool stop, look, woken; /* look: for cancelled ones; woken: the eventfd was written */
+	struct http_request *parted;
+	bool stop, look, woken; /* look: for cancelled and resumed ones; woken: the eventfd was written */
 	/* Its own. */
 	void (*finished)(void *arg);
 	void *arg;
@@ -204,6 +206,32 @@ load(struct http_thread *thread)
 
 /* ---- requests ---- */
 
+/* Whether the loop has taken everything, so it must be told of what comes now. With the lock held. */
+static bool
+is_taken(const struct http_thread *thread)
+{
+	return !thread->ended.first && !thread->parted;
+}
+
+static bool
+keep_part(struct transfer_context *context, struct http_request *request, const char *data, size_t size)
+{
+	struct http_thread *thread = CONTAINER_OF(context, struct http_thread, context);
+	uv_mutex_lock(&thread->lock);
+	bool first = is_taken(thread), held = request->parts.len > 0 && request->parts.len + size > HTTP_PARTS_MAX;
+	request->held = held;
+	if (!held && request->parts.len == 0) {
+		request->next_parted = thread->parted;
+		thread->parted = request;
+	}
+	if (!held)
+		buf_add(&request->parts, data, size);
+	uv_mutex_unlock(&thread->lock);
+	if (first)
+		thread->finished(thread->arg);
+	return !held;
+}
+
 /* Hands it back to the loop. */
 static void
 end_request(struct http_thread *thread, struct http_request *request)
@@ -217,7 +245,7 @@ end_request(struct http_thread *thread, struct http_request *request)
 		request->before = NULL;
 	}
 	uv_mutex_lock(&thread->lock);
-	bool first = !thread->ended.first;
+	bool first = is_taken(thread);
 	queue_add(&thread->ended, request);
 	uv_mutex_unlock(&thread->lock);
 	if (first)
@@ -240,19 +268,35 @@ begin_request(struct http_thread *thread, struct http_request *request)
 	end_request(thread, request);
 }
 
+static bool
+take_resumes(struct http_thread *thread, struct http_request *request)
+{
+	uv_mutex_lock(&thread->lock);
+	bool resumes = request->resumes;
+	request->resumes = false;
+	uv_mutex_unlock(&thread->lock);
+	return resumes;
+}
+
+/* Ends cancelled requests, and goes on with those whose parts the loop has taken. */
 static void
-end_cancelled(struct http_thread *thread)
+follow_loop(struct http_thread *thread)
 {
 	for (struct http_request *request = thread->under_way, *later; request; request = later) {
 		later = request->later;
-		if (__atomic_load_n(&request->cancelled, __ATOMIC_ACQUIRE))
+		if (__atomic_load_n(&request->cancelled, __ATOMIC_ACQUIRE)) {
 			end_request(thread, request);
+		} else if (take_resumes(thread, request)) {
+			thread->due_ns = 0; /* the library has to look at it */
+			if (transfer_resume(request->transfer))
+				end_request(thread, request);
+		}
 	}
 }
 
-/* Begins the attempts whose time has come. Returns the time of the next one. */
+/* Begins the attempts whose time has come, and ends streams that are silent. Returns when the next one is due. */
 static uint64_t
-begin_retries(struct http_thread *thread)
+follow_time(struct http_thread *thread)
 {
 	uint64_t next = NEVER, now = time_monotonic_ns();
 	for (struct http_request *request = thread->under_way, *later; request; request = later) {
@@ -261,9 +305,16 @@ begin_retries(struct http_thread *thread)
 		if (due && due <= now) {
 			if (transfer_again(request->transfer))
 				end_request(thread, request);
-		} else if (due && due < next) {
-			next = due;
+			continue;
 		}
+		if (!due && transfer_is_late(request->transfer)) {
+			end_request(thread, request);
+			continue;
+		}
+		if (!due && request->idle_ms)
+			due = request->transfer->deadline_ns;
+		if (due && due < next)
+			next = due;
 	}
 	return next;
 }
@@ -300,7 +351,7 @@ take_orders(struct http_thread *thread)
 		begin_request(thread, begun);
 	}
 	if (look)
-		end_cancelled(thread);
+		follow_loop(thread);
 	return !stop;
 }
 
@@ -358,8 +409,8 @@ run_thread(void *arg)
 	struct epoll_event events[EVENTS];
 	load(thread);
 	while (take_orders(thread)) {
-		uint64_t retry = begin_retries(thread);
-		int count = epoll_wait(thread->epoll, events, EVENTS, wait_ms(retry < thread->due_ns ? retry : thread->due_ns));
+		uint64_t due = follow_time(thread);
+		int count = epoll_wait(thread->epoll, events, EVENTS, wait_ms(due < thread->due_ns ? due : thread->due_ns));
 		drive(thread, events, count);
 	}
 	for (struct http_request *request = thread->under_way; request; request = request->later) {
@@ -414,6 +465,7 @@ http_thread_start(const struct http_settings *settings, void (*finished)(void *a
 	thread->arg = arg;
 	thread->settings = *settings;
 	thread->context.settings = &thread->settings;
+	thread->context.keep_part = keep_part;
 	thread->due_ns = NEVER;
 	thread->epoll = epoll_create1(EPOLL_CLOEXEC);
 	thread->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -454,11 +506,22 @@ http_thread_wake(struct http_thread *thread)
 	uv_mutex_unlock(&thread->lock);
 }
 
+/* The lists are of the loop's own members, since the thread goes on with the requests that have not ended. */
 struct http_request *
-http_thread_take(struct http_thread *thread)
+http_thread_take(struct http_thread *thread, struct http_request **ret_parted)
 {
 	uv_mutex_lock(&thread->lock);
 	struct http_request *ended = queue_take(&thread->ended);
+	for (struct http_request *request = *ret_parted = STEAL(thread->parted); request; request = request->next_taken) {
+		request->next_taken = request->next_parted;
+		request->taken = request->parts;
+		request->parts = (struct buf){0};
+		request->resumes = request->held;
+		request->held = false;
+		thread->look = thread->look || request->resumes;
+	}
+	if (thread->look)
+		wake(thread);
 	uv_mutex_unlock(&thread->lock);
 	return ended;
 }
@@ -502,9 +565,10 @@ http_thread_wake(struct http_thread *thread)
 }
 
 struct http_request *
-http_thread_take(struct http_thread *thread)
+http_thread_take(struct http_thread *thread, struct http_request **ret_parted)
 {
 	(void)thread;
+	*ret_parted = NULL;
 	return NULL;
 }
 

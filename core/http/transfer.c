@@ -27,6 +27,8 @@
 #include "base/times.h"
 #include "base/xalloc.h"
 
+#define NS_PER_MS UINT64_C(1000000)
+
 /* ---- sentences about transfers that failed: they name the server and what happened, never a header, a query or a body ---- */
 
 /* "HOST", or "HOST:PORT" where the port is not the scheme's. New. */
@@ -122,6 +124,27 @@ fail_time(const struct transfer *transfer, const char *server)
 		over ? request->total_ms : request->connect_ms);
 }
 
+void
+transfer_extend(struct transfer *transfer)
+{
+	if (transfer->request->answer.in_parts && transfer->request->idle_ms)
+		transfer->deadline_ns = time_monotonic_ns() + transfer->request->idle_ms * NS_PER_MS;
+}
+
+bool
+transfer_is_late(struct transfer *transfer)
+{
+	struct http_request *request = transfer->request;
+	if (!request->idle_ms || time_monotonic_ns() < transfer->deadline_ns)
+		return false;
+	AUTO_FREE char *server = transfer_server(transfer);
+	if (request->answer.in_parts)
+		(void)kettle_fail(&request->err, KETTLE_EUNAVAIL, "%s has sent nothing for %u ms.", server, request->idle_ms);
+	else
+		(void)fail_time(transfer, server);
+	return true;
+}
+
 static int
 fail_tls(struct transfer *transfer, const char *server, CURLcode code)
 {
@@ -214,8 +237,6 @@ transfer_may_help(CURLcode code)
 	}
 	return false;
 }
-
-#define NS_PER_MS UINT64_C(1000000)
 
 /* ---- addresses ---- */
 
@@ -324,7 +345,7 @@ set_headers(struct transfer *transfer, bool body)
 	if (body && !has_header(request, "Content-Type"))
 		add_header(transfer, "Content-Type:");
 	(void)transfer->context->curl->easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->headers);
-	if (!has_header(request, "Accept-Encoding") && !has_header(request, "Range"))
+	if (!has_header(request, "Accept-Encoding") && !has_header(request, "Range") && !request->streams)
 		set_text(transfer, CURLOPT_ACCEPT_ENCODING, "gzip");
 }
 
@@ -431,7 +452,7 @@ begin_hop(struct transfer *transfer)
 	set_connection(transfer);
 	set_method(transfer);
 	long left = time_left(transfer);
-	set_number(transfer, CURLOPT_TIMEOUT_MS, left);
+	set_number(transfer, CURLOPT_TIMEOUT_MS, request->idle_ms ? 0 : left); /* see transfer_is_late */
 	set_number(
 		transfer, CURLOPT_CONNECTTIMEOUT_MS, left < (long)request->connect_ms ? left : (long)request->connect_ms);
 	if (curl->multi_add_handle(transfer->context->multi, transfer->easy) != CURLM_OK)
@@ -634,7 +655,7 @@ wait_for_retry(struct transfer *transfer, CURLcode code)
 	const struct http_request *request = transfer->request;
 	bool helps = code == CURLE_OK ? is_passing(request->answer.status)
 								  : transfer->fault == TRANSFER_FINE && transfer_may_help(code);
-	if (!helps || transfer->attempts >= request->retries)
+	if (!helps || request->answer.in_parts || transfer->attempts >= request->retries)
 		return false;
 	double wait = code == CURLE_OK ? server_wait(transfer) : -1;
 	if (wait < 0)
@@ -665,6 +686,16 @@ transfer_again(struct transfer *transfer)
 		return true;
 	}
 	return begin_hop(transfer) < 0;
+}
+
+/* ---- paused bodies ---- */
+
+bool
+transfer_resume(struct transfer *transfer)
+{
+	transfer_extend(transfer);
+	CURLcode code = transfer->context->curl->easy_pause(transfer->easy, CURLPAUSE_CONT);
+	return code != CURLE_OK && transfer_ended(transfer, code);
 }
 
 /* ---- the end ---- */

@@ -20,6 +20,7 @@
 	X(easy_reset) \
 	X(easy_setopt) \
 	X(easy_getinfo) \
+	X(easy_pause) \
 	X(easy_strerror) \
 	X(multi_init) \
 	X(multi_cleanup) \
@@ -51,6 +52,8 @@ struct transfer_context {
 	const char *certificates;   /* file of the trusted certificates, or NULL: the library's built-in one */
 	CURL *spare[HTTP_OPEN_MAX]; /* handles for reuse */
 	size_t spares;
+	/* Keeps a part of a body for the loop. False: the loop has too many, and the body pauses (transfer_resume). */
+	bool (*keep_part)(struct transfer_context *context, struct http_request *request, const char *data, size_t size);
 };
 
 /* A callback's fault, beside the library's own code. */
@@ -96,6 +99,12 @@ int transfer_start(struct transfer_context *context, struct http_request *reques
 bool transfer_ended(struct transfer *transfer, CURLcode code);
 /* Begins the next attempt. True: it could not, and the request has ended. */
 bool transfer_again(struct transfer *transfer);
+/* Goes on with a paused body. True: that failed, and the request has ended. */
+bool transfer_resume(struct transfer *transfer);
+/* Sets the request's err if a transfer with idle_ms is past its deadline, which only the caller watches. True: it is. */
+bool transfer_is_late(struct transfer *transfer);
+/* Moves the deadline of a body that has just sent something. */
+void transfer_extend(struct transfer *transfer);
 /* Ends what is under way and frees it; removes the answer's file unless it holds an answer. */
 void transfer_free(struct transfer *transfer);
 

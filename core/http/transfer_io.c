@@ -34,7 +34,7 @@ transfer_forget_answer(struct transfer *transfer)
 	answer->headers_count = 0;
 	answer->body.len = 0;
 	answer->body_size = 0;
-	answer->in_file = false;
+	answer->in_file = answer->in_parts = false;
 	free(STEAL(transfer->location));
 	free(STEAL(transfer->retry_after));
 	transfer->in_body = transfer->redirecting = false;
@@ -50,11 +50,13 @@ begin_body(struct transfer *transfer)
 	transfer->redirecting = request->max_redirects && transfer->location && is_redirect(answer->status);
 	bool good = answer->status >= 200 && answer->status < 300;
 	answer->in_file = request->answer_file && good;
+	answer->in_parts = request->streams && good;
 	transfer->limit = request->max_body;
 	if (transfer->redirecting)
 		transfer->limit = REDIRECT_BODY_MAX;
-	else if (request->answer_file && !good && transfer->limit > HTTP_OTHER_MAX)
+	else if ((request->answer_file || request->streams) && !good && transfer->limit > HTTP_OTHER_MAX)
 		transfer->limit = HTTP_OTHER_MAX;
+	transfer_extend(transfer);
 }
 
 static void
@@ -152,7 +154,13 @@ transfer_on_body(char *data, size_t one, size_t size, void *arg)
 		transfer->fault = transfer->redirecting ? TRANSFER_ENOUGH : TRANSFER_BODY;
 		return 0;
 	}
-	if (transfer->redirecting)
+	if (answer->in_parts && !transfer->context->keep_part(transfer->context, transfer->request, data, size)) {
+		if (transfer->request->idle_ms)
+			transfer->deadline_ns = UINT64_MAX; /* the loop is late, not the server */
+		return CURL_WRITEFUNC_PAUSE;
+	}
+	transfer_extend(transfer);
+	if (transfer->redirecting || answer->in_parts)
 		;
 	else if (!answer->in_file)
 		buf_add(&answer->body, data, size);

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import pathlib
+import queue
 import socket
 import ssl
 import sys
@@ -19,6 +20,7 @@ import zlib
 
 LOCK = threading.Lock()
 LOG = collections.defaultdict(list)  # path → requests
+STREAMS = collections.defaultdict(queue.Queue)  # name → texts
 CONNECTIONS = [0]
 MOST = 1 << 16
 Request = collections.namedtuple("Request", "method path query headers body connection nth port")
@@ -135,6 +137,23 @@ def announced_body(out, request):
     wait_for_end(out)
 
 
+def stream(out, request):
+    """/stream/NAME: sends each text that /push/NAME?TEXT brings; "end" ends the body, "break" the connection."""
+    texts = STREAMS[request.path.split("/")[2]]
+    answer(out, 200, headers=[("Transfer-Encoding", "chunked")], length=False)
+    while (text := texts.get()) not in ("end", "break"):
+        out.sendall(f"{len(text):x}\r\n{text}\r\n".encode())
+    if text == "end":
+        out.sendall(b"0\r\n\r\n")
+    return text == "end"
+
+
+def push(out, request):
+    STREAMS[request.path.split("/")[2]].put(request.query)
+    answer(out, 204)
+    return True
+
+
 def bad_chunks(out, request):
     answer(out, 200, b"5\r\nhello\r\nzz\r\n", [("Transfer-Encoding", "chunked")], length=False)
 
@@ -210,7 +229,7 @@ def second(out, request):
 
 
 PATHS = {"seen": seen, "status": status, "bytes": some_bytes, "file": some_file, "gzip": zipped, "bomb": bomb, "headers": endless_headers,
-         "endless": endless_body, "short": short_body, "length": wrong_length, "announced": announced_body, "chunks": bad_chunks, "bad-gzip": bad_gzip,
+         "endless": endless_body, "short": short_body, "length": wrong_length, "announced": announced_body, "stream": stream, "push": push, "chunks": bad_chunks, "bad-gzip": bad_gzip,
          "garbage": garbage, "silent": silent, "half": half, "redirect": redirect, "big-redirect": big_redirect, "circle": circle, "retry": retry,
          "hang-up": hang_up, "second": second}
 

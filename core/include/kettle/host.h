@@ -94,7 +94,7 @@ struct kettle_http_answer {
 	const char *url;                          /* of the answer, after redirects */
 	const struct kettle_http_header *headers; /* in the order of the answer; a name may come several times */
 	size_t headers_count;
-	const void *body;   /* with a NUL behind it; NULL: it is in the request's answer_file */
+	const void *body;   /* with a NUL behind it; NULL: it is in the request's answer_file, or its on_part had it */
 	uint64_t body_size; /* bytes of the body, decoded where the server compressed it; the headers are the server's */
 };
 
@@ -135,6 +135,21 @@ struct kettle_http_request {
 	const char *unix_socket; /* the path of a socket to connect to, in place of the URL's host and port */
 	kettle_http_fn done;     /* exactly once, never before http returns; NULL is allowed */
 	void *arg;
+#if KETTLE_PLUGIN_ABI_MINOR >= 3
+	/*
+	 * For streams of events: gets the body of an answer with a status of 2xx as it arrives, in parts of any size, in
+	 * order, before done. While the loop has not taken 256 KiB of it, no more is read. The answer of done then has
+	 * only its size. max_body is 1 GiB by default. Bodies of other statuses come as with answer_file, which
+	 * excludes on_part. The body is not requested compressed, and once it has begun there are no retries. NULL: the
+	 * answer has the body.
+	 */
+	void (*on_part)(void *arg, const void *data, size_t size);
+	/*
+	 * With on_part: how long the server may send nothing once the body has begun. total_ms then ends when the body
+	 * begins. 0: total_ms is for all of it.
+	 */
+	uint32_t idle_ms;
+#endif
 };
 
 #define KETTLE_LINK_TTL_MAX 604800 /* seconds of the longest life of a link */

@@ -185,6 +185,17 @@ note(void *arg, const struct kettle_error *err, const struct kettle_http_answer 
 	}
 }
 
+void
+note_part(void *arg, const void *data, size_t size)
+{
+	struct outcome *outcome = arg;
+	assert_int_equal(outcome->calls, 0); /* before done */
+	assert_true(size > 0);
+	buf_add(&outcome->body, data, size);
+	outcome->received += (int)size;
+	outcome->largest = size > outcome->largest ? size : outcome->largest;
+}
+
 uint64_t
 send_request(struct fixture *f, struct kettle_http_request *request, struct outcome *outcome)
 {

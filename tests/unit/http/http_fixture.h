@@ -36,6 +36,8 @@ struct outcome {
 	struct buf body;
 	bool in_memory;
 	uint64_t size;
+	size_t largest; /* part */
+	int received;   /* bytes in parts, which are in body as well */
 };
 
 struct world {
@@ -64,6 +66,8 @@ bool is_there(const char *path);
 
 /* For `done` of a request: notes it. Also checks what holds for each. */
 void note(void *arg, const struct kettle_error *err, const struct kettle_http_answer *answer);
+/* For `on_part` of a request: notes it. */
+void note_part(void *arg, const void *data, size_t size);
 /* Sends for the owner `f`; returns its id. */
 uint64_t send_request(struct fixture *f, struct kettle_http_request *request, struct outcome *outcome);
 /* Runs the loop until *value has reached wanted. */
