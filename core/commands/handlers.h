@@ -237,6 +237,11 @@ command_engine_fn cmd_device_list;
 command_engine_fn cmd_queue_place; /* of the actor's own jobs; an admin's: of all */
 command_engine_fn cmd_admin_gc;    /* garbage_collector_run in maintenance.h */
 
+/* ---- cmd_metrics.c: figures and health of a server, for its frontends ---- */
+
+command_engine_fn cmd_engine_metrics; /* Loop thread of the database's owner */
+command_engine_fn cmd_engine_ready;   /* writes to the database. Loop thread of any process */
+
 /* ---- cmd_device.c: disables and enables units. Loop thread of the owner ---- */
 
 command_engine_fn cmd_device_disable; /* ENOENT: there is none of that name */

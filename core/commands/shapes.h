@@ -384,6 +384,15 @@ static const struct shape gpu_shape[] = {MEMBER("vendor", SHAPE_STRING, .choices
 		MEMBER("gpus", ARRAY(SHARED("gpu", gpu_shape)), .optional = true, .help = "all of the unit"), \
 		MEMBER("gpu_error", SHAPE_STRING, .optional = true, .help = "why one of them is not there")
 
+/* Numbers by mode and state. */
+#define STATE_COUNTS MAP(MAP(SHAPE_INT))
+static const struct shape histogram_shape[] = {
+	MEMBER("buckets", ARRAY(OBJECT(MEMBER("le", SHAPE_NUMBER, .unit = "s", .null = true, .help = "null: any duration"),
+						  MEMBER("count", SHAPE_INT, .help = "durations up to that")))),
+	MEMBER("sum", SHAPE_NUMBER, .unit = "s"), MEMBER("count", SHAPE_INT), {0}};
+#define HISTOGRAM SHARED("histogram", histogram_shape)
+static const char *const ready_checks[] = {"owner", "store", "units", NULL};
+
 /* ---- local ---- */
 
 static const char *const trial_ends[] = {VERDICTS, "skipped", NULL};

@@ -308,8 +308,10 @@ on_finished(void *arg, const struct kettle_error *err)
 	struct engine_job *job = op->write.job;
 	if (job_write_defer(&op->write, err))
 		return;
-	if (!err)
+	if (!err) {
+		metrics_verdict(job, op->verdict);
 		log_verdict(op);
+	}
 	if (err && err->code == KETTLE_ECONFLICT)
 		log_write(KETTLE_LOG_INFO, "engine", "job %lld: ignored a late result of attempt %lld", (long long)op->write.id,
 			(long long)op->write.attempt);

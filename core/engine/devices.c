@@ -476,6 +476,25 @@ engine_unit_works(struct unit *unit)
 	unit->losses.count = unit->losses.unknown = 0;
 }
 
+const char *
+engine_unit_state(const struct engine *engine, const struct unit *unit)
+{
+	enum unit_condition condition = unit_condition(unit);
+	if (condition <= CONDITION_DISABLED)
+		return condition == CONDITION_REMOVED ? "removed" : "disabled";
+	if (condition == CONDITION_UNUSABLE || unit->pause_until_ms > clock_ms(engine->setup.clock))
+		return "paused";
+	if (condition == CONDITION_AWAY)
+		return "waiting";
+	return unit->running ? "running" : unit->active ? "building" : "idle";
+}
+
+size_t
+engine_device_queued(const struct device *device)
+{
+	return fair_queue_length(device->queue) + device->awaiting_units.count + device->budget.waiting.count;
+}
+
 void
 engine_devices_free(struct engine *engine)
 {
@@ -492,6 +511,7 @@ engine_devices_free(struct engine *engine)
 		json_decref(device->budget.used);
 		json_decref(device->last_plan.task);
 		json_decref(device->last_plan.steps);
+		json_decref(device->metrics.runs);
 		free(device->name);
 		free(device);
 	}

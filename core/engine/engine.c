@@ -168,6 +168,7 @@ engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct 
 {
 	struct engine *engine = xcalloc(1, sizeof(*engine));
 	engine->setup = *setup;
+	engine->metrics.since_utc_ms = clock_utc_ms(setup->clock);
 	(void)uv_prepare_init(setup->loop, &engine->prepare);
 	engine->prepare.data = engine;
 	int rc = engine_devices_load(engine, setup->devices, err);
@@ -380,6 +381,7 @@ void
 engine_event(struct engine *engine, const struct event *event)
 {
 	const char *kind = event->kind;
+	metrics_event(engine, event);
 	if (strcmp(kind, "submission.accepted") == 0 || strcmp(kind, "submission.rerun") == 0)
 		accept_jobs(engine, event);
 	else if (strcmp(kind, "submission.cancelled") == 0 || strcmp(kind, "submission.deleted") == 0 ||
@@ -421,19 +423,6 @@ engine_queue_position(const struct engine *engine, int64_t id, int64_t user)
 
 /* ---- devices as people see them ---- */
 
-static const char *
-unit_state(const struct engine *engine, const struct unit *unit)
-{
-	enum unit_condition condition = unit_condition(unit);
-	if (condition <= CONDITION_DISABLED)
-		return condition == CONDITION_REMOVED ? "removed" : "disabled";
-	if (condition == CONDITION_UNUSABLE || unit->pause_until_ms > clock_ms(engine->setup.clock))
-		return "paused";
-	if (condition == CONDITION_AWAY)
-		return "waiting";
-	return unit->running ? "running" : unit->active ? "building" : "idle";
-}
-
 static json_t *
 describe_unit(const struct engine *engine, const struct unit *unit)
 {
@@ -445,10 +434,31 @@ describe_unit(const struct engine *engine, const struct unit *unit)
 																   : NULL;
 	AUTO_FREE char *model = unit->machine.learned ? xstrdup(unit->machine.learned) : unit_model(unit->machine.facts);
 	return json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:i, s:i, s:i, s:i, s:O, s:s, s:s*, s:o*, s:o*}", "unit", unit->label,
-		"runner", unit->runner->name, "state", unit_state(engine, unit), "reason", reason, "cause",
+		"runner", unit->runner->name, "state", engine_unit_state(engine, unit), "reason", reason, "cause",
 		unit_cause_name(unit->disabled.cause), "slots", (int)unit->slots, "prefetch", (int)unit->prefetch, "active",
 		(int)unit->active, "running", (int)unit->running, "config", unit->config, "key", unit->key, "model", model,
 		"expect", unit_model_expect(unit), "obstacle", unit_health_obstacle(unit));
+}
+
+int
+engine_ready(const struct engine *engine, struct kettle_error *err)
+{
+	const struct unit *first = NULL;
+	if (engine->stop.begun)
+		return kettle_fail(err, KETTLE_ECANCELED, "The engine is stopping.");
+	if (!engine_loaded(engine))
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The engine has not loaded its jobs yet.");
+	for (const struct device *device = engine->devices; device; device = device->next)
+		for (const struct unit *unit = device->units; unit; unit = unit->next) {
+			if (unit_condition(unit) == CONDITION_IN_ORDER)
+				return 0;
+			if (!first && !unit->removed)
+				first = unit;
+		}
+	if (!first)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "No unit is configured.");
+	return kettle_fail(
+		err, KETTLE_EUNAVAIL, "No unit can take a job: `%s` is %s.", first->label, engine_unit_state(engine, first));
 }
 
 json_t *
@@ -460,7 +470,7 @@ engine_devices(const struct engine *engine)
 		for (const struct unit *unit = device->units; unit; unit = unit->next)
 			if (!unit->removed || unit->active)
 				(void)json_array_append_new(units, describe_unit(engine, unit));
-		size_t waiting = fair_queue_length(device->queue) + device->awaiting_units.count + device->budget.waiting.count;
+		size_t waiting = engine_device_queued(device);
 		json_t *spent = budget_reason(device);
 		if (json_array_size(units) == 0 && waiting == 0) {
 			json_decref(spent);
@@ -498,6 +508,7 @@ on_prepare_closed(uv_handle_t *handle)
 	while (engine->jobs.first)
 		engine_job_forget(engine->jobs.first);
 	engine_devices_free(engine);
+	json_decref(engine->metrics.submissions);
 	free(engine);
 }
 

@@ -74,6 +74,13 @@ bool engine_loaded(const struct engine *engine);
 void engine_event(struct engine *engine, const struct event *event);
 /* Devices, units, their state and queues, for device.list. New reference. */
 json_t *engine_devices(const struct engine *engine);
+/*
+ * Figures for monitoring, as engine.metrics shows them: those of devices now, and counts and histograms since this
+ * engine was made ("since"). Looks at no table. New reference.
+ */
+json_t *engine_metrics(const struct engine *engine);
+/* Whether at least one unit can take a job, now or after those that it has. EUNAVAIL, ECANCELED. */
+int engine_ready(const struct engine *engine, struct kettle_error *err);
 /* The unit of this name, or all units of the device of this name: [{"device", "unit", "key"}]. New reference. */
 json_t *engine_units(const struct engine *engine, const char *name);
 /*

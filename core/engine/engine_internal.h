@@ -3,10 +3,12 @@
 #ifndef KETTLE_ENGINE_ENGINE_INTERNAL_H
 #define KETTLE_ENGINE_ENGINE_INTERNAL_H
 
+#include "base/histogram.h"
 #include "engine/engine.h"
 #include "engine/fair_queue.h"
 #include "judge/plan.h"
 #include "judge/timing.h"
+#include "judge/verdict.h"
 #include "model/jobs.h"
 #include "model/settings.h"
 
@@ -122,6 +124,16 @@ struct job_list {
 	size_t count;
 };
 
+/* What has ended on a device since this engine was made. */
+struct device_metrics {
+	struct histogram wait;  /* in the queue, before the last attempt */
+	struct histogram build; /* all steps of a job that are no runs */
+	struct histogram run;   /* all public runs of a job */
+	struct histogram total; /* from acceptance to the stored verdict */
+	uint64_t cached, built; /* steps that are no runs: from the build cache, and others */
+	json_t *runs;           /* {mode: {state: number}}; NULL: none */
+};
+
 struct device {
 	struct device *next;
 	char *name;
@@ -142,6 +154,7 @@ struct device {
 	struct device_plan {
 		json_t *task, *steps; /* NULL: none yet */
 	} last_plan;              /* shared with the next plan */
+	struct device_metrics metrics;
 };
 
 /* An open heartbeat request. Its answer frees it, but may never come. */
@@ -235,6 +248,10 @@ struct engine {
 		char prefix[16];      /* of this database */
 		uint64_t epoch_at_ms; /* when the next job that starts renews the database's epoch */
 	} names;
+	struct engine_metrics {
+		int64_t since_utc_ms;
+		json_t *submissions; /* {mode: {"accepted" or a state: number}}; NULL: none */
+	} metrics;
 	struct engine_stop_request {
 		bool begun;
 		uint64_t at_ms; /* when jobs that still run are handed back */
@@ -284,6 +301,10 @@ void engine_unit_lost(const struct engine_job *job, const char *why, bool proven
 bool engine_unit_gone(struct unit *unit);
 /* Clears the losses of a unit that has brought a job to its end. */
 void engine_unit_works(struct unit *unit);
+/* "idle", "building", "running", "waiting", "paused", "disabled" or "removed". Static. */
+const char *engine_unit_state(const struct engine *engine, const struct unit *unit);
+/* The number of jobs that wait for the device, in its queue or outside of it. */
+size_t engine_device_queued(const struct device *device);
 void engine_devices_free(struct engine *engine);
 /* Takes the time of a job that ended with a verdict of its own. */
 void expected_wait_add(struct device *device, uint64_t took_ms);
@@ -422,6 +443,12 @@ json_t *unit_model_expect(const struct unit *unit);
 int unit_model_check(struct engine *engine, struct unit *unit, const json_t *system, struct kettle_error *err);
 /* Takes the learned model from a row of settings_units. */
 void unit_model_load(struct unit *unit, const json_t *row);
+
+/* engine/metrics.c: figures for monitoring */
+/* Counts a stored event. */
+void metrics_event(struct engine *engine, const struct event *event);
+/* Counts a verdict that was stored. */
+void metrics_verdict(const struct engine_job *job, const struct verdict *verdict);
 
 /* engine/heartbeat.c: units whose kettle-exec hangs */
 /* Sends heartbeats to units that have jobs or are silent, and quarantines units that do not answer. */

@@ -105,6 +105,15 @@ events_range(struct db *db, int64_t *ret_oldest, int64_t *ret_newest, struct ket
 }
 
 int
+events_span(struct db *db, json_t **ret_span, struct kettle_error *err)
+{
+	return db_object(db, ret_span, err,
+		"SELECT (SELECT min(seq) FROM events) AS oldest, (SELECT max(seq) FROM events) AS newest, (SELECT "
+		"json_group_object(consumer, seq) FROM cursors) AS cursors_json",
+		NULL);
+}
+
+int
 events_cursor_get(struct db *db, const char *consumer, int64_t *ret_seq, struct kettle_error *err)
 {
 	return db_int(db, ret_seq, err, "SELECT coalesce((SELECT seq FROM cursors WHERE consumer = ?), 0)", "s", consumer);

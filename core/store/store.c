@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/failpoint.h"
+#include "base/histogram.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "store/db.h"
@@ -31,6 +32,7 @@ struct ops {
 struct answer {
 	struct answer *next;
 	json_t *events;
+	uint64_t commit_ns; /* that a commit took; 0: nothing was written */
 	struct ops ops;
 };
 
@@ -60,6 +62,7 @@ struct store {
 	bool closing;
 	struct ops late; /* came after store_close */
 	size_t waiting;  /* operations that were queued and not answered */
+	struct histogram commits;
 	void (*closed)(void *arg);
 	void *closed_arg;
 };
@@ -114,11 +117,12 @@ ops_answer(struct store *store, struct ops *ops)
 }
 
 static void
-post(struct store *store, struct ops *done, json_t *events_take)
+post(struct store *store, struct ops *done, json_t *events_take, uint64_t commit_ns)
 {
 	struct answer *answer = xcalloc(1, sizeof(*answer));
 	ops_move(done, &answer->ops);
 	answer->events = events_take;
+	answer->commit_ns = commit_ns;
 	uv_mutex_lock(&store->mutex);
 	*store->answers_tail = answer;
 	store->answers_tail = &answer->next;
@@ -236,15 +240,17 @@ batch_run(struct db_thread *thread_of, struct ops *queue)
 			op_run(db, op, alone);
 	}
 	failpoint("store.commit.before");
+	uint64_t begun_ns = clock_ns(thread_of->store->clock);
 	if (rc == 0)
 		rc = commit(db, &done, &err);
 	failpoint("store.commit.after");
+	uint64_t took_ns = rc == 0 && writes ? clock_ns(thread_of->store->clock) - begun_ns + 1 : 0;
 	if (rc < 0)
 		fail_all(&done, &err);
 	json_t *events = STEAL(db->events);
 	if (rc < 0 || json_array_size(events) == 0)
 		json_decref(STEAL(events));
-	post(thread_of->store, &done, events);
+	post(thread_of->store, &done, events, took_ns);
 	failpoint("store.answered");
 }
 
@@ -286,7 +292,7 @@ query_run(struct db_thread *thread_of, struct op *op)
 		op->err.code = 0;
 	if (!sqlite3_get_autocommit(db->handle))
 		(void)db_exec(db, NULL, "ROLLBACK", NULL);
-	post(thread_of->store, &done, NULL);
+	post(thread_of->store, &done, NULL, 0);
 }
 
 static void
@@ -349,6 +355,8 @@ on_store_closed(uv_handle_t *handle)
 static void
 deliver(struct store *store, struct answer *answer)
 {
+	if (answer->commit_ns)
+		histogram_add(&store->commits, (double)answer->commit_ns / 1e9);
 	if (answer->events && store->on_events)
 		store->on_events(store->events_arg, answer->events);
 	ops_answer(store, &answer->ops);
@@ -489,6 +497,12 @@ store_watch_full(struct store *store, void (*full)(void *arg, const struct kettl
 {
 	store->on_full = full;
 	store->full_arg = arg;
+}
+
+json_t *
+store_commits(const struct store *store)
+{
+	return histogram_json(&store->commits);
 }
 
 bool

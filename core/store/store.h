@@ -61,6 +61,8 @@ void store_read(struct store *store, store_op op, store_done done, void *arg);
 void store_later(struct store *store, store_op op, store_done done, void *arg);
 /* The same on the reader: beside the writes that wait, and not ordered with them. For what only shows something. */
 void store_query(struct store *store, store_op op, store_done done, void *arg);
+/* How long the commits took since the store was opened, as histogram_json has it. Loop thread. New reference. */
+json_t *store_commits(const struct store *store);
 /* Nothing that was queued (except by store_later) waits for its answer. Loop thread. */
 bool store_rests(const struct store *store);
 /*

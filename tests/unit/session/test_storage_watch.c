@@ -107,6 +107,12 @@ test_full(void **state)
 	const json_t *live = last(seen);
 	assert_non_null(strstr(commands_text(live, "data.error"), "is full"));
 	assert_null(json_object_get(live, "seq"));
+	/* A small write, which finds room, does not make the server ready. */
+	const json_t *ready = cores_must(0, "web", "engine.ready", json_object());
+	assert_true(json_is_false(commands_at(ready, "ready")));
+	assert_string_equal(commands_text(ready, "checks.1.name"), "store");
+	assert_string_equal(commands_text(ready, "checks.1.code"), kettle_error_name(KETTLE_EIO));
+	assert_string_equal(commands_text(ready, "checks.1.error"), commands_text(live, "data.error"));
 	/* The next failure is no news. */
 	assert_int_equal(submit_much(), KETTLE_EIO);
 	cores_pass(2 * STORAGE_TRY_MS);
