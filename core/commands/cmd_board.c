@@ -13,30 +13,13 @@
 #include "model/board_cache.h"
 #include "model/board_update.h"
 #include "model/jobs.h"
+#include "model/name.h"
 #include "model/ranking.h"
 #include "model/rate_limit.h"
 #include "model/submissions.h"
 #include "task/task.h"
 
 #include <string.h>
-#include <strings.h>
-
-/* Words in the place of a board's name in routes of KernelBot's API or of pages. */
-static const char *const reserved[] = {"admin", "all", "api", "assets", "auth", "boards", "code", "device", "devices",
-	"docs", "events", "favicon.ico", "files", "gpu", "gpus", "health", "invite", "invites", "join", "leaderboard",
-	"leaderboards", "link", "list", "login", "logout", "me", "metrics", "new", "openapi.json", "problems", "profile",
-	"queue", "ready", "robots.txt", "runner_queue", "runs", "settings", "static", "stats", "submission",
-	"submission_count", "submissions", "submit", "task", "tasks", "template", "token", "tokens", "user", "users",
-	"well-known", NULL};
-
-static bool
-is_reserved(const char *name)
-{
-	size_t i = 0;
-	while (reserved[i] && strcasecmp(reserved[i], name) != 0)
-		i++;
-	return reserved[i] != NULL;
-}
 
 static int
 check_board_name(const char *name, struct kettle_error *err)
@@ -49,7 +32,7 @@ check_board_name(const char *name, struct kettle_error *err)
 			"`%.80s` is not a valid leaderboard name: a name has 1 to %d letters, digits, `.`, `_` and `-` and begins "
 			"with a letter or digit.",
 			name, BOARD_NAME_MAX);
-	if (is_reserved(name))
+	if (name_is_reserved(name))
 		return kettle_fail(
 			err, KETTLE_EINVAL, "`%s` cannot be the name of a leaderboard: the word is reserved for addresses.", name);
 	return 0;
@@ -162,14 +145,11 @@ check_new(
 
 /* The remarks on the name, the task and the deadline. New reference. */
 static json_t *
-remarks_of(const struct db *db, const char *name, const json_t *bundle, int64_t deadline_at)
+remarks_of(const struct db *db, const json_t *bundle, int64_t deadline_at)
 {
 	json_t *remarks = json_copy(json_object_get(bundle, "remarks"));
 	if (!remarks)
 		remarks = json_array();
-	if (is_reserved(name))
-		(void)json_array_append_new(
-			remarks, json_sprintf("The name `%s` is reserved for addresses: no page on the web can have it.", name));
 	if (deadline_at && deadline_at <= db->now_ms)
 		(void)json_array_append_new(remarks, json_string("The deadline has already passed."));
 	return remarks;
@@ -196,8 +176,7 @@ cmd_board_create(const struct command_call *call, json_t **ret_result, struct ke
 		rc = board_create(call->db, call->actor, board.name, &board.settings, &object, err);
 	if (rc < 0)
 		return rc;
-	(void)json_object_set_new(
-		object, "remarks", remarks_of(call->db, board.name, board.bundle, board.settings.deadline_at));
+	(void)json_object_set_new(object, "remarks", remarks_of(call->db, board.bundle, board.settings.deadline_at));
 	*ret_result = STEAL(object);
 	return 0;
 }
@@ -242,7 +221,7 @@ cmd_board_update(const struct command_call *call, json_t **ret_result, struct ke
 	if (rc < 0)
 		return rc;
 	(void)json_object_set(result, "leaderboard", object);
-	(void)json_object_set_new(result, "remarks", remarks_of(call->db, board.name, change.bundle, change.deadline_at));
+	(void)json_object_set_new(result, "remarks", remarks_of(call->db, change.bundle, change.deadline_at));
 	*ret_result = STEAL(result);
 	return 0;
 }

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <uninorm.h>
 #include <unictype.h>
 
@@ -97,4 +98,20 @@ name_check_scripts(const char *what, const char *name, struct kettle_error *err)
 			"%s, `%.200s`, looks like Latin letters, but all of them are %s; write it in Latin ones.", what, name,
 			first);
 	return 0;
+}
+
+const char *const names_reserved[] = {"admin", "all", "api", "assets", "auth", "boards", "code", "device", "devices",
+	"diff", "docs", "events", "favicon.ico", "files", "gpu", "gpus", "health", "invite", "invites", "join",
+	"leaderboard", "leaderboards", "link", "list", "login", "logout", "me", "metrics", "new", "openapi.json",
+	"operator", "problems", "profile", "queue", "ready", "robots.txt", "runner_queue", "runs", "settings", "static",
+	"stats", "submission", "submission_count", "submissions", "submit", "task", "tasks", "template", "token", "tokens",
+	"user", "users", "well-known", NULL};
+
+bool
+name_is_reserved(const char *name)
+{
+	size_t i = 0;
+	while (names_reserved[i] && strcasecmp(names_reserved[i], name) != 0)
+		i++;
+	return names_reserved[i] != NULL;
 }

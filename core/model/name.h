@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Names that people choose, in one form of Unicode and of one script, so that no two names look alike. All [any]. */
+/*
+ * Names that people choose, in one form of Unicode and of one script, so that no two names look alike; those that no
+ * leaderboard may have. All [any].
+ */
 #ifndef KETTLE_MODEL_NAME_H
 #define KETTLE_MODEL_NAME_H
 
 #include <kettle/error.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -17,5 +21,13 @@ char *name_normal(const char *text, size_t max_characters);
  * what: "The name of a token", for example.
  */
 int name_check_scripts(const char *what, const char *name, struct kettle_error *err);
+
+/*
+ * The words that follow the host in the addresses of pages and of KernelBot's API, until NULL: a leaderboard's name
+ * follows it, too, so it is none of them. A new word needs a migration that renames leaderboards.
+ */
+extern const char *const names_reserved[];
+/* Whether a name is one of them, without case. */
+bool name_is_reserved(const char *name);
 
 #endif

@@ -61,12 +61,12 @@ operators_told(struct announcement *a)
 		tell(a, text);
 }
 
-/* ---- a board's own fault ---- */
+/* ---- what the creator of a board must know ---- */
 
 static void
-tell_fault(struct announcement *a)
+tell_news(struct announcement *a)
 {
-	AUTO_FREE char *text = news_fault(a->event);
+	AUTO_FREE char *text = news_creator(a->event);
 	tell(a, text);
 }
 
@@ -79,13 +79,13 @@ on_creator_told(struct announcement *a)
 			json_text_or_empty(a->event, "leaderboard_name"));
 	else if (a->err.code)
 		announcement_complain(a, "a direct message", "the channel of a leaderboard's creator");
-	tell_fault(a);
+	tell_news(a);
 }
 
 static void
 on_channel(struct announcement *a)
 {
-	AUTO_FREE char *text = news_fault(a->event);
+	AUTO_FREE char *text = news_creator(a->event);
 	char channel[SNOWFLAKE_SIZE];
 	if (a->err.code == 0 && snowflake_copy(channel, json_text_or_null(a->result, "id")))
 		announcement_post(a, channel, "creator", text, on_creator_told);
@@ -105,11 +105,11 @@ on_creator(struct announcement *a)
 	if (*id)
 		announcement_request(a, "POST", "/users/@me/channels", json_pack("{s:s}", "recipient_id", id), on_channel);
 	else
-		tell_fault(a);
+		tell_news(a);
 }
 
 void
-operators_fault(struct announcement *a)
+operators_creator(struct announcement *a)
 {
 	announcement_call(
 		a, "user.show", json_pack("{s:{s:I}}", "name", "number", member_int(a->event, "user")), on_creator);

@@ -7,7 +7,7 @@
 
 /* unit.*, storage.*, runner.*: posts in the operators' channel. */
 void operators_told(struct announcement *a);
-/* leaderboard.fault: sends a direct message to the board's creator, and posts in the operators' channel. */
-void operators_fault(struct announcement *a);
+/* leaderboard.fault, leaderboard.renamed: sends a direct message to the board's creator, and posts in the operators' channel. */
+void operators_creator(struct announcement *a);
 
 #endif

@@ -207,7 +207,20 @@ news_board_gone(const char *name)
 
 /* ---- for operators ---- */
 
-char *
+static char *
+news_renamed(const json_t *event)
+{
+	struct buf out = {0};
+	const json_t *data = json_object_get(event, "data");
+	buf_adds(&out, "The leaderboard ");
+	add_bold(&out, json_text_or_empty(data, "was"));
+	buf_adds(&out, " is called ");
+	add_bold(&out, json_text_or_empty(data, "name"));
+	buf_adds(&out, " now: the addresses of Kettle's pages need the word that was its name.");
+	return buf_take(&out);
+}
+
+static char *
 news_fault(const json_t *event)
 {
 	struct buf out = {0};
@@ -222,6 +235,12 @@ news_fault(const json_t *event)
 	buf_adds(&out, "), and fails for every user until its creator corrects it.\n");
 	escape_code_block(&out, NULL, error);
 	return buf_take(&out);
+}
+
+char *
+news_creator(const json_t *event)
+{
+	return member_is(event, "kind", "leaderboard.renamed") ? news_renamed(event) : news_fault(event);
 }
 
 static void

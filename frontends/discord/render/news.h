@@ -16,8 +16,8 @@ char *news_ended(const json_t *event);
 char *news_board(const json_t *board, const char *submissions);
 /* Replaces the post of a board that was deleted or (name NULL) is no longer public. */
 char *news_board_gone(const char *name);
-/* leaderboard.fault, for the board's creator and for operators. Fits into one message. */
-char *news_fault(const json_t *event);
+/* leaderboard.fault or leaderboard.renamed, for the board's creator and for operators. Fits into one message. */
+char *news_creator(const json_t *event);
 /* unit.*, storage.* and runner.*, for operators: a sentence. */
 char *news_operators(const json_t *event);
 

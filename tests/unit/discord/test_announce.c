@@ -9,6 +9,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "discord/flows/announce.h"
+#include "discord/render/news.h"
 #include "lib/unit_test.h"
 #include "unit/discord/announce_fixture.h"
 
@@ -347,6 +348,23 @@ test_fault(void **state)
 	assert_int_equal(f->server.count, 7);
 }
 
+static void
+test_renamed(void **state)
+{
+	struct fixture *f = *state;
+	json_t *made = announce_fixture_event(
+		1, "leaderboard.renamed", json_pack("{s:s, s:s}", "name", "my_users-board", "was", "my_users"));
+	json_object_set_new(made, "user", json_integer(12));
+	AUTO_FREE char *text = news_creator(made);
+	assert_sentence(text);
+	f->user = json_pack("{s:[{s:s, s:s}]}", "identities", "provider", "discord", "subject", "77");
+	server_step(&f->server, "POST /api/users/@me/channels", 200, NULL, "{\"id\": \"78\"}");
+	fixture_tell(f, made);
+	fixture_done(f, 1);
+	fixture_assert_message(f, 1, "POST /api/channels/78/messages", text);
+	fixture_assert_message(f, 2, POST_OPERATORS, text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, announce_fixture_setup, announce_fixture_teardown)
 static const struct CMUnitTest tests[] = {
 	TEST(test_podium),
@@ -361,6 +379,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_operators),
 	TEST(test_full),
 	TEST(test_fault),
+	TEST(test_renamed),
 };
 
 UNIT_TESTS(test_announce);

@@ -4,9 +4,11 @@
 
 #include "unit/store_fixture.h"
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/embedded_text.h"
 #include "lib/unit_test.h"
+#include "model/name.h"
 #include "store/db_file.h"
 #include "store/migrations.h"
 
@@ -167,6 +169,82 @@ test_outbox_of_discord(void **state)
 	sqlite3_close(handle);
 }
 
+/* A database before the version that took words for pages. */
+static sqlite3 *
+before_pages(const char *sql)
+{
+	sqlite3 *handle = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);
+	assert_int_equal(migrations_apply(handle, NULL, &err), 0);
+	assert_int_equal(
+		sqlite3_exec(handle, "INSERT INTO users (id, name, created_at) VALUES (1, 'ada', 1)", NULL, NULL, NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, schema_0025, NULL, NULL, NULL), SQLITE_OK);
+	return handle;
+}
+
+/* Leaderboards whose names are words of pages get others, whatever names there are already, and their creators hear of it. */
+static void
+test_names_of_boards(void **state)
+{
+	static const char before[] = "INSERT INTO boards (id, name, description, task, creator, created_at, updated_at, "
+								 "visibility) VALUES (1, 'Users', '', 1, 1, "
+								 "1, 1, 'closed'), (2, 'USERS-board', '', 1, 1, 1, 1, 'public'), (3, 'users-board-2', "
+								 "'', 1, 1, 1, 1, 'public'), (4, "
+								 "'diff', '', 1, 1, 1, 1, 'public'), (5, 'vectors', '', 1, 1, 1, 1, 'public');"
+								 "INSERT INTO boards (id, name, description, task, creator, created_at, updated_at, "
+								 "hidden_at) VALUES (6, 'login', "
+								 "'', 1, 1, 1, 1, 9);"
+								 "INSERT INTO events (at, kind, scope, closed, leaderboard, leaderboard_name) VALUES "
+								 "(5, 'leaderboard.created', 'p', 0, "
+								 "4, 'diff'), (6, 'leaderboard.created', 'p', 0, 5, 'vectors')";
+	static const char *const after[] = {"Users-board-3", "USERS-board", "users-board-2", "diff-board", "vectors",
+		"login", "5 leaderboard.created diff-board -", "6 leaderboard.created vectors -",
+		"now leaderboard.renamed Users-board-3 u 1 1 ada {\"name\":\"Users-board-3\",\"was\":\"Users\"}",
+		"now leaderboard.renamed diff-board u 0 1 ada {\"name\":\"diff-board\",\"was\":\"diff\"}"};
+	static const char found_sql[] = "SELECT * FROM (SELECT name FROM boards ORDER BY id) UNION ALL SELECT * FROM "
+									"(SELECT iif(at > 9, 'now', at) || ' ' || kind "
+									"|| ' ' || leaderboard_name || ' ' || coalesce(scope || ' ' || closed || ' ' || "
+									"user || ' ' || user_name || ' ' || "
+									"data_json, '-') FROM events ORDER BY seq)";
+	(void)state;
+	sqlite3_stmt *found = NULL;
+	sqlite3 *handle = before_pages(before);
+	assert_int_equal(sqlite3_prepare_v2(handle, found_sql, -1, &found, NULL), SQLITE_OK);
+	for (size_t i = 0; i < ARRAY_SIZE(after); i++) {
+		assert_int_equal(sqlite3_step(found), SQLITE_ROW);
+		assert_string_equal((const char *)sqlite3_column_text(found, 0), after[i]);
+	}
+	assert_int_equal(sqlite3_step(found), SQLITE_DONE);
+	sqlite3_finalize(found);
+	sqlite3_close(handle);
+}
+
+/* Every word that a name may not be has become another one. */
+static void
+test_reserved_names(void **state)
+{
+	AUTO_BUF struct buf before = {0};
+	int count = 0;
+	(void)state;
+	for (; names_reserved[count]; count++)
+		buf_printf(&before,
+			"INSERT INTO boards (name, description, task, creator, created_at, updated_at) VALUES ('%s', '', 1, 1, 1, "
+			"1);",
+			names_reserved[count]);
+	sqlite3_stmt *found = NULL;
+	sqlite3 *handle = before_pages(before.data);
+	assert_int_equal(
+		sqlite3_prepare_v2(handle, "SELECT count(*) FROM boards WHERE name LIKE '%-board'", -1, &found, NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_step(found), SQLITE_ROW);
+	assert_int_equal(sqlite3_column_int(found, 0), count);
+	sqlite3_finalize(found);
+	sqlite3_close(handle);
+}
+
 /* Why a unit is disabled was the beginning of its reason. */
 static void
 test_causes_of_units(void **state)
@@ -287,6 +365,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_from_first),
 	cmocka_unit_test(test_names_of_users),
 	cmocka_unit_test(test_outbox_of_discord),
+	cmocka_unit_test(test_names_of_boards),
+	cmocka_unit_test(test_reserved_names),
 	cmocka_unit_test(test_causes_of_units),
 	cmocka_unit_test(test_sound),
 	cmocka_unit_test(test_indices),
