@@ -143,7 +143,7 @@ check_new(
 	return rc;
 }
 
-/* The remarks on the name, the task and the deadline. New reference. */
+/* The remarks on the task and the deadline. New reference. */
 static json_t *
 remarks_of(const struct db *db, const json_t *bundle, int64_t deadline_at)
 {
@@ -232,8 +232,7 @@ cmd_board_update(const struct command_call *call, json_t **ret_result, struct ke
 static bool
 takes_file(const struct languages *languages, const json_t *board, const char *file)
 {
-	const char *name = json_text_or_empty(json_object_get(board, "task"), "lang");
-	const struct language *language = language_find(languages, name);
+	const struct language *language = language_find(languages, json_text_or_empty(board, "language"));
 	return language && language_takes_file(language, file, NULL) == 0;
 }
 
@@ -242,14 +241,18 @@ cmd_board_list(const struct command_call *call, json_t **ret_result, struct kett
 {
 	AUTO_JSON json_t *boards = NULL;
 	const char *file = json_text_or_null(call->args, "takes");
-	int rc = board_list(call->db, call->actor, member_true(call->args, "all"), &boards, err);
+	int rc = board_list(
+		call->db, call->actor, member_true(call->args, "all"), !member_true(call->args, "short"), &boards, err);
 	if (rc < 0)
 		return rc;
 	json_t *taken = json_array(), *board;
 	size_t i;
-	json_array_foreach(boards, i, board)
-		if (!file || takes_file(call->env->languages, board, file))
+	json_array_foreach(boards, i, board) {
+		bool takes = !file || takes_file(call->env->languages, board, file);
+		(void)json_object_del(board, "language");
+		if (takes)
 			(void)json_array_append(taken, board);
+	}
 	*ret_result = taken;
 	return 0;
 }

@@ -38,6 +38,20 @@ cmd_submission_list(const struct command_call *call, json_t **ret_result, struct
 						member_int(call->args, "offset"), ret_result, err);
 }
 
+int
+cmd_submission_feed(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct board board;
+	int64_t before = member_int(call->args, "before");
+	int rc = board_find_visible(call->db, call->actor, json_text_or_null(call->args, "leaderboard"), &board, err);
+	if (rc == 0)
+		rc = submission_feed(call->db, call->actor, &board, before ? before : INT64_MAX,
+			member_int(call->args, "limit"), ret_result, err);
+	if (rc == 0)
+		(void)json_object_set_new(*ret_result, "leaderboard", json_string(board.name));
+	return rc;
+}
+
 /* ---- count ---- */
 
 /*
@@ -421,24 +435,52 @@ cmd_submission_download(const struct command_call *call, json_t **ret_result, st
 	return rc < 0 ? rc : artifact_list(call->db, member_int(row, "id"), ret_result, err);
 }
 
-int
-cmd_submission_artifact(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+/* The file's row for an actor who may download it. */
+static int
+find_artifact(const struct command_call *call, int64_t id, json_t **ret_row, struct kettle_error *err)
 {
-	int64_t id = member_int(call->args, "artifact"), offset = member_int(call->args, "offset");
 	AUTO_JSON json_t *row = NULL, *submission = NULL;
-	AUTO_FREE char *data = NULL;
-	size_t size = 0;
 	int rc = artifact_get(call->db, id, &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, rc, "There is no file with the number %lld.", (long long)id);
 	if (rc == 0)
 		rc = submission_find(call, member_int(row, "submission"), true, &submission, err);
+	if (rc < 0)
+		return rc;
+	(void)json_object_del(row, "submission");
+	*ret_row = STEAL(row);
+	return 0;
+}
+
+int
+cmd_artifact_open(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	int64_t id = member_int(call->args, "artifact");
+	AUTO_JSON json_t *row = NULL;
+	AUTO_FREE char *path = NULL;
+	int rc = find_artifact(call, id, &row, err);
+	if (rc == 0)
+		rc = artifact_lend(call->db, call->env->spool, call->env->links, id, &path, err);
+	if (rc < 0)
+		return rc;
+	(void)json_object_set_new(row, "path", json_string(path));
+	*ret_result = STEAL(row);
+	return 0;
+}
+
+int
+cmd_submission_artifact(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	int64_t id = member_int(call->args, "artifact"), offset = member_int(call->args, "offset");
+	AUTO_JSON json_t *row = NULL;
+	AUTO_FREE char *data = NULL;
+	size_t size = 0;
+	int rc = find_artifact(call, id, &row, err);
 	if (rc == 0)
 		rc = artifact_read(call->db, call->env->spool, id, offset, &data, &size, err);
 	if (rc < 0)
 		return rc;
 	AUTO_FREE char *base64 = base64_encode(data, size);
-	(void)json_object_del(row, "submission");
 	(void)json_object_set_new(row, "offset", json_integer(offset));
 	(void)json_object_set_new(row, "base64", json_string(base64));
 	*ret_result = STEAL(row);

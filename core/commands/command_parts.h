@@ -8,6 +8,7 @@
 
 static const char *const modes[] = {"ranked", "test", "benchmark", "profile", "leaderboard", NULL};
 static const char *const states[] = {"queued", "running", "passed", "failed", "timed_out", "error", "cancelled", NULL};
+static const char *const profiles[] = {"public", "hidden", NULL};
 static const char *const roles[] = {"user", "creator", "admin", NULL};
 static const char *const formats[] = {"jsonl", "csv", NULL};
 static const char *const plan_modes[] = {"ranked", "test", "benchmark", "profile", NULL};

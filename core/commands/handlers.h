@@ -133,6 +133,8 @@ command_run_fn cmd_submission_delete_all;
 command_run_fn cmd_submission_count;
 command_run_fn cmd_submission_download; /* for its owner, the board's creator and admins; of superseded jobs too */
 command_run_fn cmd_submission_artifact; /* for the same. ENOENT: there is none, or it is not kept any more */
+command_run_fn cmd_artifact_open;       /* likewise; the caller gets the whole file (artifact_lend) */
+command_run_fn cmd_submission_feed;
 
 /* ---- cmd_submission_diff.c: two submissions side by side. Store's threads ---- */
 
@@ -178,6 +180,9 @@ command_run_fn cmd_user_role;  /* event user.role. ECONFLICT: the last admin, or
 /* The stored data of a user: of the actor, for admins of any user. */
 command_run_fn cmd_user_show;
 command_run_fn cmd_user_export;
+command_run_fn cmd_user_update;
+/* user_page, of any user. ENOENT also for an identity of another user, unless the actor is an admin. */
+command_run_fn cmd_user_page;
 /* user_delete; open submissions are cancelled. EACCES: another user, or banned; ECONFLICT: the only admin. */
 command_run_fn cmd_user_delete;
 

@@ -38,10 +38,11 @@ static const char *const earlier_scores[] = {"kept", "left", NULL};
 static const char *const template_sources[] = {"template", "skeleton", NULL};
 
 #define VERSION_HELP "grows with every change of what `leaderboard.show` answers"
-/* A leaderboard as board_object has it. */
-#define LEADERBOARD \
+/* A leaderboard as board_object has it. missing: whether the task may be. */
+#define LEADERBOARD(missing) \
 	MEMBER("id", SHAPE_INT), MEMBER("name", SHAPE_STRING), MEMBER("description", SHAPE_STRING), \
-		MEMBER("task", SHAPE_ANY, .help = "its task.yml with all defaults, see task.schema.json"), \
+		MEMBER( \
+			"task", SHAPE_ANY, .optional = (missing), .help = "its task.yml with all defaults, see task.schema.json"), \
 		MEMBER("deadline", SHAPE_TIME, .null = true), \
 		MEMBER("gpu_types", ARRAY(SHAPE_STRING), .help = "the devices that it ranks on"), \
 		MEMBER("visibility", SHAPE_STRING, .choices = visibilities), \
@@ -51,8 +52,8 @@ static const char *const template_sources[] = {"template", "skeleton", NULL};
 		MEMBER("creator", SHAPE_STRING, .help = "the user's name"), MEMBER("created", SHAPE_TIME), \
 		MEMBER("opens", SHAPE_TIME, .null = true), \
 		MEMBER("ended", SHAPE_BOOL, .help = "whether its deadline has passed")
-#define REMARKS MEMBER("remarks", ARRAY(SHAPE_STRING), .help = "sentences about the task, the name and the deadline")
-static const struct shape leaderboard_shape[] = {LEADERBOARD, {0}};
+#define REMARKS MEMBER("remarks", ARRAY(SHAPE_STRING), .help = "sentences about the task and the deadline")
+static const struct shape leaderboard_shape[] = {LEADERBOARD(false), {0}};
 static const struct shape rate_limits_shape[] = {MEMBER("leaderboard", SHAPE_STRING),
 	MEMBER("limits", ARRAY(OBJECT(MEMBER("category", SHAPE_STRING, .choices = rate_categories),
 						 MEMBER("device", SHAPE_STRING, .null = true, .help = "null: of all devices together"),
@@ -100,6 +101,20 @@ static const char *const losses[] = {
 		MEMBER("devices", ARRAY(SHAPE_STRING)), \
 		MEMBER("jobs", ARRAY(OBJECT(MEMBER("job", SHAPE_INT), MEMBER("device", SHAPE_STRING))), \
 			.help = "one of each device")
+
+/* A submission of submission.list. */
+#define LISTED_SUBMISSION \
+	MEMBER("id", SHAPE_INT), MEMBER("leaderboard_name", SHAPE_STRING), MEMBER("file_name", SHAPE_STRING), \
+		MEMBER("submission_time", SHAPE_TIME), MEMBER("done", SHAPE_BOOL), \
+		MEMBER("mode", SHAPE_STRING, .choices = plan_modes), MEMBER("state", SHAPE_STRING, .choices = states), \
+		MEMBER("practice", SHAPE_BOOL, .help = "whether it is outside of the ranking"), \
+		MEMBER("note", SHAPE_STRING, .null = true, .help = "for its owner"), MEMBER("user_name", SHAPE_STRING), \
+		MEMBER("flagged", SHAPE_STRING, .null = true, .help = "why it is marked as a cheat; null: it is not"), \
+		MEMBER("runs", \
+			ARRAY(OBJECT(MEMBER("gpu_type", SHAPE_STRING, .help = "the device"), \
+				MEMBER("score", SHAPE_NUMBER, .unit = "s", .null = true), \
+				MEMBER("state", SHAPE_STRING, .choices = states), OUTCOME)), \
+			.help = "of each device the job that counts")
 
 /* The members after a and b, which are compared. */
 #define CHANGE \
@@ -281,6 +296,8 @@ static const char *const credential_kinds[] = {"token", "session", "link", NULL}
 		MEMBER("identities", ARRAY(OBJECT(MEMBER("provider", SHAPE_STRING), MEMBER("subject", SHAPE_STRING), \
 								 MEMBER("name", SHAPE_STRING), MEMBER("created", SHAPE_TIME)))), \
 		MEMBER("merged", ARRAY(SHAPE_STRING), .help = "names of users who were merged into this one"), \
+		MEMBER( \
+			"profile", SHAPE_STRING, .choices = profiles, .help = "hidden: `user.page` shows others the name alone"), \
 		MEMBER("ranks", ARRAY(OBJECT(MEMBER("leaderboard", SHAPE_STRING), MEMBER("device", SHAPE_STRING), \
 							MEMBER("score", SHAPE_NUMBER, .unit = "s"), MEMBER("rank", SHAPE_INT), \
 							MEMBER("of", SHAPE_INT, .help = "how many are ranked"))))

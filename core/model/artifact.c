@@ -6,10 +6,12 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "model/blobs.h"
+#include "model/download_urls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -235,19 +237,51 @@ read_spooled(const char *spool, struct chunk *chunk, struct kettle_error *err)
 	return 0;
 }
 
+static int
+fail_not_kept(struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_ENOENT, "There is no such file, or it is no longer kept.");
+}
+
+/* The path of a large one, or the bytes of a small one from its offset on. */
+static int
+find_chunk(struct db *db, int64_t artifact, struct chunk *chunk, struct kettle_error *err)
+{
+	int rc = db_query(db, err, read_chunk, chunk,
+		"SELECT a.path, a.size, b.data FROM artifacts a LEFT JOIN blobs b ON b.id = a.blob WHERE a.id = ? AND "
+		"a.expired_at IS NULL",
+		"i", artifact);
+	if (rc == 0)
+		return fail_not_kept(err);
+	return rc < 0 ? rc : 0;
+}
+
+int
+artifact_lend(
+	struct db *db, const char *spool, const char *folder, int64_t artifact, char **ret_path, struct kettle_error *err)
+{
+	char name[65];
+	struct chunk chunk = {0};
+	int rc = find_chunk(db, artifact, &chunk, err);
+	AUTO_FREE char *data = chunk.data, *from = path_join(spool, chunk.path), *token = random_token("", name);
+	if (rc == 0)
+		rc = *chunk.path ? download_url_lend(folder, name, from, db->now_ms, err)
+						 : download_url_write(folder, name, data, chunk.length, NULL, db->now_ms, err);
+	if (rc == KETTLE_ENOENT)
+		return fail_not_kept(err);
+	if (rc == 0)
+		*ret_path = path_join(folder, name);
+	return rc;
+}
+
 int
 artifact_read(struct db *db, const char *spool, int64_t artifact, int64_t offset, char **ret_data, size_t *ret_size,
 	struct kettle_error *err)
 {
 	struct chunk chunk = {.offset = offset};
-	int rc = db_query(db, err, read_chunk, &chunk,
-		"SELECT a.path, a.size, b.data FROM artifacts a LEFT JOIN blobs b ON b.id = a.blob WHERE a.id = ? AND "
-		"a.expired_at IS NULL",
-		"i", artifact);
-	if (rc == 0)
-		rc = kettle_fail(err, KETTLE_ENOENT, "There is no such file, or it is no longer kept.");
-	else if (rc == 1)
-		rc = *chunk.path ? read_spooled(spool, &chunk, err) : 0;
+	int rc = find_chunk(db, artifact, &chunk, err);
+	if (rc == 0 && *chunk.path)
+		rc = read_spooled(spool, &chunk, err);
 	if (rc < 0) {
 		free(chunk.data);
 		return rc;

@@ -45,6 +45,13 @@ int artifact_trim(struct db *db, int64_t job, int64_t max_bytes, json_t **ret_pa
  */
 int artifact_read(struct db *db, const char *spool, int64_t artifact, int64_t offset, char **ret_data, size_t *ret_size,
 	struct kettle_error *err);
+/*
+ * Puts an artifact into the folder of links (download_urls.h), where it is the caller's to send and remove; the sweep of
+ * that folder removes it after DOWNLOAD_URL_SENDING_MS. *ret_path: new string. ENOENT: it is not kept any more; EIO. A
+ * thread with a database, blocks.
+ */
+int artifact_lend(
+	struct db *db, const char *spool, const char *folder, int64_t artifact, char **ret_path, struct kettle_error *err);
 
 /* The folders of the spool that have a name of Kettle's; new array. [any, blocks] */
 int artifact_folders(const char *spool, json_t **ret_names, struct kettle_error *err);

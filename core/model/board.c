@@ -355,10 +355,11 @@ board_pick_devices(const struct command_env *env, const json_t *wanted, json_t *
 	return 0;
 }
 
-/* WITH: further columns. */
-#define OBJECT(with) \
-	"SELECT b.id, b.name, b.description, json_extract(t.bundle_json, '$.task') AS task_json, b.deadline_at AS " \
-	"deadline_iso, (SELECT json_group_array(device) FROM (SELECT device FROM leaderboard_devices d WHERE " \
+#define TASK "json_extract(t.bundle_json, '$.task') AS task_json, "
+/* task: TASK, or nothing; with: further columns. */
+#define OBJECT(task, with) \
+	"SELECT b.id, b.name, b.description, " task "b.deadline_at AS deadline_iso, (SELECT json_group_array(device) " \
+	"FROM (SELECT device FROM leaderboard_devices d WHERE " \
 	"d.leaderboard = b.id ORDER BY position)) AS gpu_types_json, b.visibility, b.code, b.jit_cache, " \
 	"b.after_deadline, u.name AS creator, b.created_at AS created_iso, b.opens_at AS opens_iso, " \
 	"coalesce(b.deadline_at < ?1, 0) AS ended_bool" with " FROM leaderboards b JOIN tasks t ON " \
@@ -367,18 +368,19 @@ board_pick_devices(const struct command_env *env, const json_t *wanted, json_t *
 int
 board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct kettle_error *err)
 {
-	return db_object(db, ret_object, err, OBJECT("") "WHERE b.id = ?2", "ii", db->now_ms, leaderboard);
+	return db_object(db, ret_object, err, OBJECT(TASK, "") "WHERE b.id = ?2", "ii", db->now_ms, leaderboard);
 }
 
+#define LIST(task) \
+	OBJECT(task, ", t.language, (SELECT version FROM board_versions WHERE leaderboard = b.id) AS version") \
+	"WHERE " BOARD_MAY_SEE "AND (?4 OR b.deadline_at IS NULL OR b.deadline_at >= ?1) ORDER BY b.name"
+
 int
-board_list(struct db *db, const struct actor *actor, bool all, json_t **ret_boards, struct kettle_error *err)
+board_list(
+	struct db *db, const struct actor *actor, bool all, bool tasks, json_t **ret_boards, struct kettle_error *err)
 {
-	return db_array(db, ret_boards, err,
-		OBJECT(", (SELECT version FROM board_versions WHERE leaderboard = b.id) AS version") "WHERE " BOARD_MAY_SEE
-																							 "AND (?4 OR b.deadline_at "
-																							 "IS NULL OR b.deadline_at "
-																							 ">= ?1) ORDER BY b.name",
-		"iiii", db->now_ms, board_sees_all(actor), board_user(actor), (int64_t)all);
+	return db_array(db, ret_boards, err, tasks ? LIST(TASK) : LIST(""), "iiii", db->now_ms, board_sees_all(actor),
+		board_user(actor), (int64_t)all);
 }
 
 int

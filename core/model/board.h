@@ -125,8 +125,9 @@ int board_tasks(struct db *db, const char *device, int64_t limit, json_t **ret_b
 int board_task_hashes(struct db *db, json_t **ret_hashes, struct kettle_error *err);
 /*
  * The boards that the actor may see, by name, each with "version", which grows with every change of what the board
- * shows; all: ended ones too.
+ * shows, and "language", that of its task or null; all: ended ones too; tasks: with "task". New reference.
  */
-int board_list(struct db *db, const struct actor *actor, bool all, json_t **ret_boards, struct kettle_error *err);
+int board_list(
+	struct db *db, const struct actor *actor, bool all, bool tasks, json_t **ret_boards, struct kettle_error *err);
 
 #endif

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define CHUNK 65536
 
@@ -86,6 +87,22 @@ download_url_write(const char *folder, const char hash[65], const void *data, si
 	if (rc < 0)
 		(void)unlink(path);
 	return rc;
+}
+
+int
+download_url_lend(
+	const char *folder, const char name[65], const char *from, int64_t expires_at, struct kettle_error *err)
+{
+	AUTO_FREE char *path = xasprintf("%s/%s", folder, name);
+	const struct timespec end = {.tv_sec = expires_at / 1000}, times[2] = {end, end};
+	if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+		return fail_file(err);
+	/* Another file system, or one without links. */
+	if (link(from, path) != 0 || utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) != 0) {
+		(void)unlink(path);
+		return download_url_write(folder, name, NULL, 0, from, expires_at, err);
+	}
+	return 0;
 }
 
 void

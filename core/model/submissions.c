@@ -120,29 +120,35 @@ submission_code(struct db *db, int64_t id, json_t **ret_row, struct kettle_error
 
 /* ---- many of them ---- */
 
+/* Of a row with "whole" false only the jobs that passed (open), or those of them that are in the ranking. */
 static int
-add_list_runs(struct db *db, json_t *rows, struct kettle_error *err)
+add_list_runs(struct db *db, bool open, json_t *rows, struct kettle_error *err)
 {
 	size_t i;
 	json_t *row;
 	json_array_foreach(rows, i, row) {
 		json_t *runs = NULL;
+		bool whole = !json_is_false(json_object_get(row, "whole"));
 		int rc = db_array(db, &runs, err,
 			"SELECT device AS gpu_type, score, state, " JOBS_CAUSE
-			" FROM jobs WHERE submission = ? AND NOT superseded ORDER BY id",
-			"i", member_int(row, "id"));
+			" FROM jobs WHERE submission = ?1 AND NOT superseded AND (?2 OR state = 'passed' AND (?3 OR EXISTS (SELECT "
+			"1 FROM best WHERE best.submission = ?1 AND best.job = jobs.id))) ORDER BY id",
+			"iii", member_int(row, "id"), (int64_t)whole, (int64_t)open);
 		if (rc < 0)
 			return rc;
+		(void)json_object_del(row, "whole");
 		(void)json_object_set_new(row, "runs", runs);
 	}
 	return 0;
 }
 
-#define LIST(which) \
+/* state: the expression of the column. */
+#define LISTED(state) \
 	"SELECT s.id, b.name AS leaderboard_name, s.file_name, s.created_at AS submission_time_iso, s.done_at IS NOT " \
-	"NULL AS done_bool, s.mode, s.state, s.practice AS practice_bool, CASE WHEN s.user = ?1 THEN s.note END AS note, " \
-	"u.name AS user_name, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged" JOINS \
-	"WHERE " which " LIMIT ?2 OFFSET ?3"
+	"NULL AS done_bool, s.mode, " state " AS state, s.practice AS practice_bool, CASE WHEN s.user = ?1 THEN s.note " \
+	"END AS note, u.name AS user_name, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS " \
+	"flagged"
+#define LIST(which) LISTED("s.state") JOINS "WHERE " which " LIMIT ?2 OFFSET ?3"
 
 int
 submission_list(struct db *db, int64_t user, int64_t leaderboard, bool all, int64_t limit, int64_t offset,
@@ -154,10 +160,56 @@ submission_list(struct db *db, int64_t user, int64_t leaderboard, bool all, int6
 									: LIST("s.user = ?1 ORDER BY s.id DESC");
 	int rc = db_array(db, &rows, err, sql, leaderboard ? "iiii" : "iii", user, limit, offset, leaderboard);
 	if (rc == 0)
-		rc = add_list_runs(db, rows, err);
+		rc = add_list_runs(db, true, rows, err);
 	if (rc == 0)
 		*ret_rows = STEAL(rows);
 	return rc;
+}
+
+/* The order of the index; nothing else than the rows from ?6 to ?5 is looked at. */
+#define FEED \
+	LISTED("iif(?2 OR s.user = ?1, s.state, 'passed')") \
+	", (?2 OR s.user = ?1) AS whole_bool FROM submissions s INDEXED BY submissions_page CROSS JOIN leaderboards b ON " \
+	"b.id = s.leaderboard CROSS JOIN users u ON u.id = s.user WHERE s.leaderboard = ?4 AND s.id < ?5 AND s.id >= ?6 " \
+	"AND (?2 OR s.user = ?1 OR EXISTS (SELECT 1 FROM best WHERE best.submission = s.id) OR ?3 AND " IS_OPEN ") " \
+	"ORDER BY s.id DESC LIMIT ?7"
+
+int
+submission_feed(struct db *db, const struct actor *actor, const struct board *board, int64_t before, int64_t limit,
+	json_t **ret_page, struct kettle_error *err)
+{
+	AUTO_JSON json_t *rows = NULL;
+	int64_t last = 0;
+	bool all = board_owns(actor, board), open = board_code_open(board, db->now_ms);
+	int rc = db_int(db, &last, err,
+		"SELECT coalesce((SELECT id FROM submissions INDEXED BY submissions_page WHERE leaderboard = ? AND id < ? "
+		"ORDER "
+		"BY id DESC LIMIT 1 OFFSET ?), 0)",
+		"iii", board->id, before, (int64_t)(SUBMISSION_LOOK_MAX - 1));
+	if (rc == 0)
+		rc = db_array(db, &rows, err, FEED, "iiiiiii", board_user(actor), (int64_t)all, (int64_t)open, board->id,
+			before, last, limit);
+	if (rc == 0)
+		rc = add_list_runs(db, open, rows, err);
+	if (rc < 0)
+		return rc;
+	size_t count = json_array_size(rows);
+	if ((int64_t)count == limit)
+		last = member_int(json_array_get(rows, count - 1), "id");
+	*ret_page =
+		json_pack("{s:O, s:o}", "submissions", rows, "next", last ? json_integer((json_int_t)last) : json_null());
+	return 0;
+}
+
+int
+submission_days(
+	struct db *db, const struct actor *actor, int64_t user, int64_t limit, json_t **ret_days, struct kettle_error *err)
+{
+	return db_array(db, ret_days, err,
+		"SELECT date(s.created_at / 1000, 'unixepoch') AS day, count(*) AS submissions" JOINS
+		"WHERE s.user = ?1 AND NOT s.practice AND " IS_OPEN " AND " BOARD_MAY_SEE
+		"GROUP BY day ORDER BY day DESC LIMIT ?4",
+		"iiii", user, board_sees_all(actor), board_user(actor), limit);
 }
 
 /* Only given members become conditions, so that all submissions of a leaderboard are counted in an index alone. */

@@ -6,6 +6,8 @@
 #include "model/access.h"
 #include "store/db.h"
 
+struct board;
+
 #define SUBMISSION_PAGE 500              /* submissions of one page of an export */
 #define SUBMISSION_PAGE_BYTES (4u << 20) /* of code in one; the submission that goes beyond is its last */
 
@@ -48,6 +50,23 @@ int submission_code(struct db *db, int64_t id, json_t **ret_row, struct kettle_e
  */
 int submission_list(struct db *db, int64_t user, int64_t leaderboard, bool all, int64_t limit, int64_t offset,
 	json_t **ret_rows, struct kettle_error *err);
+
+#define SUBMISSION_LOOK_MAX 2000 /* submissions that one reading of a feed looks at, visible to the actor or not */
+/*
+ * Submissions to a board that the actor sees, with numbers below `before`, newest first, at most limit: {"submissions":
+ * as submission.list shows them, "next": what `before` gets the next page, or null where there is none}. Its creator
+ * and admins get all; others their own, those in the rankings, and where the board shows code, all that count or could.
+ * Of others' they get only passed runs. A page may be short or empty before the last: each looks at SUBMISSION_LOOK_MAX
+ * rows at most, in the order of an index. New reference.
+ */
+int submission_feed(struct db *db, const struct actor *actor, const struct board *board, int64_t before, int64_t limit,
+	json_t **ret_page, struct kettle_error *err);
+/*
+ * The days (UTC) with ranked submissions of a user that count, on boards that the actor sees, newest first, at most
+ * limit: [{"day": "2026-01-31", "submissions": how many}]. Reads all submissions of the user. New reference.
+ */
+int submission_days(
+	struct db *db, const struct actor *actor, int64_t user, int64_t limit, json_t **ret_days, struct kettle_error *err);
 
 #define SUBMISSION_COUNT_MOST 10000
 

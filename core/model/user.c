@@ -156,10 +156,15 @@ add_full(struct db *db, int64_t id, json_t *object, struct kettle_error *err)
 	if (rc == 0)
 		json_object_set_new(object, "identities", identities);
 	if (rc == 0)
-		rc = db_object(
-			db, &merged, err, "SELECT json_group_array(name) AS names_json FROM users WHERE merged_into = ?", "i", id);
-	if (rc == 0)
+		rc = db_object(db, &merged, err,
+			"SELECT (SELECT json_group_array(name) FROM users WHERE merged_into = ?1) AS names_json, profile FROM "
+			"users "
+			"WHERE id = ?1",
+			"i", id);
+	if (rc == 0) {
 		json_object_set(object, "merged", json_object_get(merged, "names"));
+		json_object_set(object, "profile", json_object_get(merged, "profile"));
+	}
 	json_decref(merged);
 	if (rc == 0)
 		rc = db_array(db, &ranks, err,
@@ -329,6 +334,7 @@ move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
 		"INSERT INTO device_usage (device, day, user, ms) SELECT device, day, ?2, ms FROM device_usage WHERE user = ?1 "
 		"ON CONFLICT (device, day, user) DO UPDATE SET ms = ms + excluded.ms",
 		"DELETE FROM device_usage WHERE user = ?1",
+		"UPDATE users SET profile = 'hidden' WHERE id = ?2 AND 'hidden' = (SELECT profile FROM users WHERE id = ?1)",
 		"UPDATE users SET merged_into = ?2 WHERE merged_into = ?1",
 		"UPDATE users SET merged_into = ?2, role = 'user' WHERE id = ?1",
 	};

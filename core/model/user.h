@@ -33,7 +33,7 @@ int user_other_admins(struct db *db, int64_t id, int64_t *ret_count, struct kett
 /*
  * A user as commands show it: {"user_id" (text), "user_name", "role", "created", "banned": time or null, "ban_reason",
  * "submissions": how many, "identities": [{"provider", "name"}]}; full: with "subject" and "created" of identities, and
- * "merged": names of those who were merged into it, "ranks": [{"leaderboard", "device", "rank", "of", "score"}].
+ * "merged": names of those who were merged into it, "profile": "public" or "hidden" (user_page.h), "ranks": [{"leaderboard", "device", "rank", "of", "score"}].
  */
 int user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct kettle_error *err);
 

@@ -18,3 +18,6 @@ SELECT unixepoch() * 1000, 'leaderboard.renamed', 'u', b.visibility = 'closed' O
 	u.id, u.name, json_object('name', b.name, 'was', renamed.was)
 FROM renamed JOIN boards b ON b.id = renamed.id JOIN users u ON u.id = b.creator ORDER BY b.id;
 DROP TABLE renamed;
+
+-- What others see on the page of a user: all that rankings show, or the name alone.
+ALTER TABLE users ADD COLUMN profile TEXT NOT NULL DEFAULT 'public' CHECK (profile IN ('public', 'hidden'));

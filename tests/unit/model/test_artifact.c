@@ -9,10 +9,12 @@
 #include "base/text.h"
 #include "lib/unit_test.h"
 #include "model/artifact.h"
+#include "model/download_urls.h"
 #include "model/jobs.h"
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define LARGE 700000 /* bytes: more than one part */
 
@@ -186,6 +188,56 @@ test_commands(void **state)
 	commands_refused(&c, "alice", "submission.artifact", PART(large, 0), KETTLE_ENOENT);
 }
 
+#define OPEN(id) json_pack("{s:I}", "artifact", (json_int_t)(id))
+
+/* The file that was opened has this size, and is the caller's alone to remove. */
+static void
+assert_lent(size_t size)
+{
+	struct stat status;
+	const char *path = commands_text(c.result, "path");
+	assert_int_equal(strncmp(path, c.env.links, strlen(c.env.links)), 0);
+	assert_int_equal(lstat(path, &status), 0);
+	assert_true(S_ISREG(status.st_mode));
+	assert_int_equal(status.st_mode & 0777, 0600);
+	assert_int_equal(status.st_size, size);
+	assert_int_equal(unlink(path), 0);
+}
+
+/* A whole file at once, for those who may download it, as often as they want. */
+static void
+test_open(void **state)
+{
+	(void)state;
+	AUTO_FREE char *links = download_url_folder(c.f.path);
+	c.env.links = links;
+	int64_t id = submission("alice");
+	const json_t *list = commands_must(&c, "alice", "submission.download", ID(id));
+	int64_t small = commands_number(list, "0.artifact"), large = small + 1, lost = small + 2;
+	for (int i = 0; i < 2; i++) {
+		commands_must(&c, "alice", "artifact.open", OPEN(small));
+		assert_lent(10);
+		commands_must(&c, "owner", "artifact.open", OPEN(large));
+		assert_string_equal(commands_text(c.result, "name"), "large");
+		assert_lent(LARGE);
+		assert_true(is_there("1.1/1"));
+	}
+	/* What is not removed goes an hour later, and the artifact stays. */
+	commands_must(&c, "alice", "artifact.open", OPEN(large));
+	AUTO_FREE char *left = strdup(commands_text(c.result, "path"));
+	int64_t now = clock_utc_ms(&c.f.clock);
+	download_url_sweep(links, now);
+	assert_int_equal(access(left, F_OK), 0);
+	download_url_sweep(links, now + DOWNLOAD_URL_SENDING_MS + 2000);
+	assert_int_not_equal(access(left, F_OK), 0);
+	assert_true(is_there("1.1/1"));
+	commands_refused(&c, "alice", "artifact.open", OPEN(lost), KETTLE_ENOENT);
+	commands_refused(&c, "alice", "artifact.open", OPEN(99), KETTLE_ENOENT);
+	commands_refused(&c, "bob", "artifact.open", OPEN(small), KETTLE_EACCES);
+	assert_int_equal(file_remove_tree(spool, NULL), 0);
+	commands_refused(&c, "alice", "artifact.open", OPEN(large), KETTLE_ENOENT);
+}
+
 struct asking {
 	json_t *names, *unknown;
 };
@@ -246,6 +298,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_take),
 	TEST(test_lies),
 	TEST(test_commands),
+	TEST(test_open),
 	TEST(test_sweep),
 };
 

@@ -180,6 +180,7 @@ before_pages(const char *sql)
 	assert_int_equal(
 		sqlite3_exec(handle, "INSERT INTO users (id, name, created_at) VALUES (1, 'ada', 1)", NULL, NULL, NULL),
 		SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, "ALTER TABLE users DROP COLUMN profile", NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(handle, sql, NULL, NULL, NULL), SQLITE_OK);
 	assert_int_equal(sqlite3_exec(handle, schema_0025, NULL, NULL, NULL), SQLITE_OK);
 	return handle;
@@ -332,6 +333,11 @@ test_indices(void **state)
 			"submissions_own"},
 		{"SELECT id FROM submissions WHERE leaderboard = 1 AND id > 7 ORDER BY id LIMIT 50",
 			"submissions_page (leaderboard=? AND rowid>?)"},
+		{"SELECT id FROM submissions WHERE leaderboard = 1 AND id < 7 AND id >= 3 ORDER BY id DESC LIMIT 50",
+			"submissions_page (leaderboard=? AND rowid>? AND rowid<?)"},
+		{"SELECT id FROM submissions WHERE leaderboard = 1 AND id < 7 ORDER BY id DESC LIMIT 1 OFFSET 9",
+			"COVERING INDEX submissions_page (leaderboard=? AND rowid<?)"},
+		{"SELECT 1 FROM best WHERE submission = 5", "best_submission"},
 		{"SELECT id FROM jobs WHERE done_at IS NULL ORDER BY id", "jobs_open"},
 		{"SELECT user, submission, score, low, high FROM best WHERE leaderboard = 1 AND device = 'CPU' ORDER BY score, "
 		 "submission LIMIT 100",
