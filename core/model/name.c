@@ -100,8 +100,8 @@ name_check_scripts(const char *what, const char *name, struct kettle_error *err)
 	return 0;
 }
 
-const char *const names_reserved[] = {"admin", "all", "api", "assets", "auth", "boards", "code", "device", "devices",
-	"diff", "docs", "events", "favicon.ico", "files", "gpu", "gpus", "health", "invite", "invites", "join",
+const char *const names_reserved[] = {"admin", "all", "api", "assets", "auth", "board", "boards", "code", "device",
+	"devices", "diff", "docs", "events", "favicon.ico", "files", "gpu", "gpus", "health", "invite", "invites", "join",
 	"leaderboard", "leaderboards", "link", "list", "login", "logout", "me", "metrics", "new", "openapi.json",
 	"operator", "problems", "profile", "queue", "ready", "robots.txt", "runner_queue", "runs", "settings", "static",
 	"stats", "submission", "submission_count", "submissions", "submit", "task", "tasks", "template", "token", "tokens",

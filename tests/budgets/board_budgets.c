@@ -14,7 +14,7 @@ rank(int user, double score)
 {
 	char name[32];
 	(void)snprintf(name, sizeof(name), "user-%d", user);
-	(void)commands_submit(&commands_of, name, "board", "ranked");
+	(void)commands_submit(&commands_of, name, "arena", "ranked");
 	commands_finish(&commands_of, fixture_int(&commands_of.f, "SELECT max(id) FROM jobs"),
 		json_pack("{s:s, s:f, s:[]}", "state", "passed", "score", score, "runs"));
 }
@@ -22,7 +22,7 @@ rank(int user, double score)
 static void
 show(int limit, const char *name)
 {
-	json_t *args = json_pack("{s:s, s:i}", "name", "board", "limit", limit);
+	json_t *args = json_pack("{s:s, s:i}", "name", "arena", "limit", limit);
 	budget_begin();
 	(void)commands_must(&commands_of, "alice", "leaderboard.show", args);
 	budget_end(name);
@@ -32,7 +32,7 @@ void
 budget_boards(void)
 {
 	commands_open(&commands_of);
-	commands_board(&commands_of, "board", NULL);
+	commands_board(&commands_of, "arena", NULL);
 	for (int i = 0; i < USERS; i++)
 		rank(i, 1 + i);
 	/* What is kept answers the same request alone. */

@@ -37,7 +37,7 @@ static void
 accept_one(void)
 {
 	size_t answers = 0;
-	json_t *actor = cores_actor("alice"), *args = cores_file("board");
+	json_t *actor = cores_actor("alice"), *args = cores_file("arena");
 	budget_begin();
 	assert_int_equal(core_call(cores.core[0], actor, "submit", args, on_answer, &answers), 0);
 	turn_until(&answers, 1);

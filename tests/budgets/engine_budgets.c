@@ -61,7 +61,7 @@ budget_engine(void)
 	for (size_t i = 0; i < BUDGET_TIMES; i++) {
 		char name[32];
 		(void)snprintf(name, sizeof(name), "user-%zu", i);
-		(void)commands_submit(&world.c, name, "board", "ranked");
+		(void)commands_submit(&world.c, name, "arena", "ranked");
 		budget_begin();
 		turn_until_submits(i + 1);
 		budget_end("start");

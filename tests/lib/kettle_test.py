@@ -180,7 +180,7 @@ class Scratch:
     def solution(self, name="naive", task="vectoradd_cpp", kind="correct"):
         return TASKS / task / "solutions" / kind / f"{name}.cpp"
 
-    def board(self, name="board", task="vectoradd_cpp"):
+    def board(self, name="arena", task="vectoradd_cpp"):
         self.run("leaderboard", "create", name, "--no-try", "--task", self.task(task))
         return name
 

@@ -193,7 +193,7 @@ cores_setup(void **state)
 	cores.runner = (struct runner){"keep", &keep_ops, NULL};
 	fixture_database(cores.path);
 	cores_make(0, false);
-	cores_board(0, "board", false);
+	cores_board(0, "arena", false);
 	return 0;
 }
 

@@ -384,7 +384,7 @@ setup_world(void)
 	fake.beats = true;
 	world.fed = 0;
 	commands_open(&world.c);
-	commands_board(&world.c, "board", NULL);
+	commands_board(&world.c, "arena", NULL);
 	world.progress = json_array();
 	world.core = (struct core){.lock_fd = -1};
 	host_init(&world.host, NULL, &world.core, "fake");
@@ -426,7 +426,7 @@ world_teardown(void **state)
 int64_t
 world_submit_as(const char *who, const char *mode)
 {
-	commands_submit(&world.c, who, "board", mode);
+	commands_submit(&world.c, who, "arena", mode);
 	world_feed();
 	return fixture_int(&world.c.f, "SELECT max(id) FROM jobs");
 }

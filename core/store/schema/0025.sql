@@ -3,7 +3,7 @@
 -- No leaderboard's name is a word of the addresses of pages (names_reserved in core/model/name.c). One that is gets `-board` behind it, and
 -- where another leaderboard has that name already, -2, -3, … Its creator is told by an event.
 CREATE TABLE renamed AS SELECT id, name AS was FROM boards WHERE hidden_at IS NULL AND name IN ('admin', 'all', 'api', 'assets', 'auth',
-	'boards', 'code', 'device', 'devices', 'diff', 'docs', 'events', 'favicon.ico', 'files', 'gpu', 'gpus', 'health', 'invite',
+	'board', 'boards', 'code', 'device', 'devices', 'diff', 'docs', 'events', 'favicon.ico', 'files', 'gpu', 'gpus', 'health', 'invite',
 	'invites', 'join', 'leaderboard', 'leaderboards', 'link', 'list', 'login', 'logout', 'me', 'metrics', 'new', 'openapi.json', 'operator',
 	'problems', 'profile', 'queue', 'ready', 'robots.txt', 'runner_queue', 'runs', 'settings', 'static', 'stats', 'submission',
 	'submission_count', 'submissions', 'submit', 'task', 'tasks', 'template', 'token', 'tokens', 'user', 'users', 'well-known');

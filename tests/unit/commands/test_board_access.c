@@ -18,7 +18,7 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", json_pack("[s, s]", "CPU", "H100"));
+	commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100"));
 	return 0;
 }
 
@@ -47,7 +47,7 @@ count(const char *from)
 static int64_t
 ranked(const char *who, double score)
 {
-	int64_t id = commands_submit(&c, who, "board", "ranked");
+	int64_t id = commands_submit(&c, who, "arena", "ranked");
 	commands_finish(&c, fixture_int(&c.f, "SELECT max(id) FROM jobs"),
 		json_pack("{s:s, s:f, s:[{s:s, s:b, s:b, s:s}]}", "state", "passed", "score", score, "runs", "mode", "test",
 			"secret", 0, "passed", 1, "message", "PRIVATE"));
@@ -59,7 +59,7 @@ ranked(const char *who, double score)
 static void
 invite(char code[INVITE_CODE_LENGTH + 1])
 {
-	commands_must(&c, "owner", "invite.create", json_pack("{s:[s]}", "name", "board"));
+	commands_must(&c, "owner", "invite.create", json_pack("{s:[s]}", "name", "arena"));
 	(void)snprintf(code, INVITE_CODE_LENGTH + 1, "%s", commands_text(c.result, "codes.0"));
 }
 
@@ -76,18 +76,18 @@ test_own(void **state)
 	(void)state;
 	ranked("alice", 1.0);
 	ranked("bob", 2.0);
-	close_board("board");
-	json_t *own = json_pack("{s:s, s:b}", "name", "board", "mine", 1);
+	close_board("arena");
+	json_t *own = json_pack("{s:s, s:b}", "name", "arena", "mine", 1);
 	const json_t *result = commands_must(&c, "alice", "leaderboard.show", json_incref(own));
 	assert_int_equal(json_array_size(commands_at(result, "rankings.0.entries")), 1);
 	assert_string_equal(commands_text(result, "rankings.0.entries.0.user_name"), "alice");
-	result = commands_must(&c, "alice", "submission.list", json_pack("{s:s}", "leaderboard", "board"));
+	result = commands_must(&c, "alice", "submission.list", json_pack("{s:s}", "leaderboard", "arena"));
 	assert_int_equal(json_array_size(result), 1);
 	commands_refused(&c, "eve", "leaderboard.show", own, KETTLE_ENOENT);
-	commands_refused(&c, "eve", "submission.list", json_pack("{s:s}", "leaderboard", "board"), KETTLE_ENOENT);
+	commands_refused(&c, "eve", "submission.list", json_pack("{s:s}", "leaderboard", "arena"), KETTLE_ENOENT);
 	static const char *const others[] = {"leaderboard.show", "leaderboard.task", "leaderboard.trend"};
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-		commands_refused(&c, "alice", others[i], json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
+		commands_refused(&c, "alice", others[i], json_pack("{s:s}", "name", "arena"), KETTLE_ENOENT);
 }
 
 static void
@@ -95,16 +95,16 @@ test_join(void **state)
 {
 	(void)state;
 	char code[INVITE_CODE_LENGTH + 1];
-	close_board("board");
+	close_board("arena");
 	invite(code);
 	assert_int_equal(strlen(code), INVITE_CODE_LENGTH);
-	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
+	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "arena"), KETTLE_ENOENT);
 	commands_must(&c, "alice", "leaderboard.join", code_of(code));
 	assert_string_equal(commands_text(c.result, "status"), "ok");
-	assert_string_equal(commands_text(c.result, "leaderboards.0"), "board");
-	assert_string_equal(commands_text(fixture_event(&c.f, "leaderboard.joined"), "data.name"), "board");
-	commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
-	commands_submit(&c, "alice", "board", "test");
+	assert_string_equal(commands_text(c.result, "leaderboards.0"), "arena");
+	assert_string_equal(commands_text(fixture_event(&c.f, "leaderboard.joined"), "data.name"), "arena");
+	commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "arena"));
+	commands_submit(&c, "alice", "arena", "test");
 	assert_int_equal(json_array_size(commands_must(&c, "alice", "leaderboard.list", json_object())), 1);
 	/* A second time is allowed and makes no event; another user is too late. */
 	char shouted[INVITE_CODE_LENGTH + 3];
@@ -114,7 +114,7 @@ test_join(void **state)
 	commands_refused(&c, "bob", "leaderboard.join", code_of(code), KETTLE_EINVAL);
 	commands_refused(&c, "bob", "leaderboard.join", code_of("abc"), KETTLE_EINVAL);
 	commands_refused(&c, "bob", "leaderboard.join", code_of("abcdefghijkmnpqrstuvwxyz23456789"), KETTLE_EINVAL);
-	commands_refused(&c, "bob", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
+	commands_refused(&c, "bob", "leaderboard.show", json_pack("{s:s}", "name", "arena"), KETTLE_ENOENT);
 }
 
 static void
@@ -123,7 +123,7 @@ test_invites(void **state)
 	(void)state;
 	commands_board(&c, "other", NULL);
 	const json_t *result = commands_must(
-		&c, "owner", "invite.create", json_pack("{s:[s, s, s], s:i}", "name", "board", "other", "BOARD", "count", 50));
+		&c, "owner", "invite.create", json_pack("{s:[s, s, s], s:i}", "name", "arena", "other", "ARENA", "count", 50));
 	assert_int_equal(json_array_size(commands_at(result, "codes")), 50);
 	assert_int_equal(json_array_size(commands_at(result, "leaderboards")), 2);
 	assert_int_equal(count("invite_boards"), 100);
@@ -150,11 +150,11 @@ test_invites(void **state)
 				json_is_string(json_object_get(row, "claimed_at")) && json_is_string(json_object_get(row, "user_id")));
 	}
 	assert_int_equal(claimed, 1);
-	commands_refused(&c, "alice", "invite.list", json_pack("{s:s}", "name", "board"), KETTLE_EACCES);
-	commands_refused(&c, "carol:creator", "invite.list", json_pack("{s:s}", "name", "board"), KETTLE_EACCES);
-	commands_refused(&c, "carol:creator", "invite.create", json_pack("{s:[s]}", "name", "board"), KETTLE_EACCES);
+	commands_refused(&c, "alice", "invite.list", json_pack("{s:s}", "name", "arena"), KETTLE_EACCES);
+	commands_refused(&c, "carol:creator", "invite.list", json_pack("{s:s}", "name", "arena"), KETTLE_EACCES);
+	commands_refused(&c, "carol:creator", "invite.create", json_pack("{s:[s]}", "name", "arena"), KETTLE_EACCES);
 	commands_refused(
-		&c, "owner", "invite.create", json_pack("{s:[s], s:i}", "name", "board", "count", 1001), KETTLE_EINVAL);
+		&c, "owner", "invite.create", json_pack("{s:[s], s:i}", "name", "arena", "count", 1001), KETTLE_EINVAL);
 }
 
 static void
@@ -162,20 +162,20 @@ test_revoke(void **state)
 {
 	(void)state;
 	char first[INVITE_CODE_LENGTH + 1], second[INVITE_CODE_LENGTH + 1];
-	close_board("board");
+	close_board("arena");
 	invite(first);
 	invite(second);
 	commands_must(&c, "alice", "leaderboard.join", code_of(first));
 	commands_must(&c, "alice", "leaderboard.join", code_of(second));
-	int64_t id = commands_submit(&c, "alice", "board", "test");
+	int64_t id = commands_submit(&c, "alice", "arena", "test");
 	commands_refused(&c, "carol:creator", "invite.revoke", code_of(first), KETTLE_EACCES);
 	commands_must(&c, "owner", "invite.revoke", code_of(first));
 	assert_true(json_is_true(commands_at(c.result, "was_claimed")));
 	assert_string_equal(commands_text(c.result, "user_name"), "alice");
 	/* The other one still lets them in. */
-	commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
+	commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "arena"));
 	commands_must(&c, "owner", "invite.revoke", code_of(second));
-	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
+	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "arena"), KETTLE_ENOENT);
 	commands_must(&c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)id));
 	commands_refused(&c, "alice", "leaderboard.join", code_of(first), KETTLE_EINVAL);
 	commands_refused(&c, "owner", "invite.revoke", code_of(first), KETTLE_ENOENT);
@@ -197,13 +197,13 @@ test_closed_everywhere(void **state)
 {
 	(void)state;
 	int64_t id = ranked("alice", 1.0);
-	close_board("board");
+	close_board("arena");
 	static const char *const names[] = {"leaderboard.show", "leaderboard.task", "leaderboard.template",
 		"leaderboard.rate_limits", "leaderboard.export", "leaderboard.trend"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (command_find(commands, names[i]))
-			commands_refused(&c, "bob", names[i], json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
-	commands_refused(&c, "bob", "submission.list", json_pack("{s:s}", "leaderboard", "board"), KETTLE_ENOENT);
+			commands_refused(&c, "bob", names[i], json_pack("{s:s}", "name", "arena"), KETTLE_ENOENT);
+	commands_refused(&c, "bob", "submission.list", json_pack("{s:s}", "leaderboard", "arena"), KETTLE_ENOENT);
 	/* A submission of a board that is not visible is reported like one that does not exist. */
 	static const char *const numbered[] = {"submission.unflag", "submission.rerun", "submission.show",
 		"submission.delete", "submission.cancel", "submission.watch", "submission.download"};
@@ -268,7 +268,7 @@ test_closed_or_none(void **state)
 	size_t count = 0;
 	commands_board(&c, "secret", NULL);
 	close_board("secret");
-	commands_submit(&c, "carol", "board", "test"); /* becomes a user */
+	commands_submit(&c, "carol", "arena", "test"); /* becomes a user */
 	for (const struct command *command = commands; command->name; command++) {
 		for (const struct argument *argument = command->arguments; argument && argument->name; argument++) {
 			if (argument->type != ARGUMENT_BOARD || !command->run || command->right == RIGHT_ADMIN)
@@ -300,13 +300,13 @@ id_of(int64_t id)
 static void
 set_board(const char *key, const char *value)
 {
-	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", key, value));
+	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "arena", key, value));
 }
 
 static void
 assert_open(bool open)
 {
-	const json_t *show = commands_must(&c, "bob", "leaderboard.show", json_pack("{s:s}", "name", "board"));
+	const json_t *show = commands_must(&c, "bob", "leaderboard.show", json_pack("{s:s}", "name", "arena"));
 	assert_true(json_is_true(json_object_get(show, "code_open")) == open);
 }
 
@@ -385,7 +385,7 @@ test_places(void **state)
 	commands_must(&c, "owner", "submission.show", id_of(worse));
 	assert_string_equal(commands_text(c.result, "jobs.0.better.user_name"), "alice");
 	/* What cannot count has no better one: another mode, marked as a cheat, of a task that is no more. */
-	int64_t test = commands_submit(&c, "alice", "board", "benchmark");
+	int64_t test = commands_submit(&c, "alice", "arena", "benchmark");
 	commands_finish(
 		&c, fixture_int(&c.f, "SELECT max(id) FROM jobs"), json_pack("{s:s, s:f}", "state", "passed", "score", 9.0));
 	commands_must(&c, "alice", "submission.show", id_of(test));
@@ -412,9 +412,9 @@ test_trend(void **state)
 	(void)state;
 	ranked("alice", 2.0);
 	ranked("bob", 1.0);
-	commands_submit(&c, "eve", "board", "test");
+	commands_submit(&c, "eve", "arena", "test");
 	const json_t *result = commands_must(&c, "eve", "leaderboard.trend",
-		json_pack("{s:s, s:[s, s], s:b, s:s}", "name", "board", "user", "ALICE", "alice", "mine", 1, "device", "cpu"));
+		json_pack("{s:s, s:[s, s], s:b, s:s}", "name", "arena", "user", "ALICE", "alice", "mine", 1, "device", "cpu"));
 	assert_int_equal(json_array_size(commands_at(result, "trends")), 1);
 	assert_int_equal(json_array_size(commands_at(result, "trends.0.series")), 3);
 	assert_int_equal(commands_number(result, "trends.0.series.0.count"), 2);
@@ -425,7 +425,7 @@ test_trend(void **state)
 	static const char *const unknown[] = {"eve", "nobody", "#999"};
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
 		commands_refused(&c, "alice", "leaderboard.trend",
-			json_pack("{s:s, s:[s]}", "name", "board", "user", unknown[i]), KETTLE_ENOENT);
+			json_pack("{s:s, s:[s]}", "name", "arena", "user", unknown[i]), KETTLE_ENOENT);
 }
 
 static void
@@ -433,7 +433,7 @@ test_code_that_is_not_ranked(void **state)
 {
 	(void)state;
 	set_board("code", "always");
-	int64_t test = commands_submit(&c, "alice", "board", "test"), id = ranked("alice", 1.0);
+	int64_t test = commands_submit(&c, "alice", "arena", "test"), id = ranked("alice", 1.0);
 	commands_refused(&c, "bob", "submission.show", id_of(test), KETTLE_EACCES);
 	commands_refused(&c, "bob", "submission.show", id_of(999), KETTLE_ENOENT);
 	commands_must(&c, "bob", "submission.show", id_of(id));
@@ -444,7 +444,7 @@ test_code_that_is_not_ranked(void **state)
 	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_EACCES);
 	fixture_sql(&c.f, "UPDATE users SET banned_at = NULL");
 	commands_must(&c, "bob", "submission.show", id_of(id));
-	close_board("board");
+	close_board("arena");
 	commands_refused(&c, "bob", "submission.show", id_of(id), KETTLE_ENOENT);
 	commands_must(&c, "owner", "submission.show", id_of(id));
 	assert_string_equal(commands_text(c.result, "jobs.0.runs.0.message"), "PRIVATE");
@@ -455,7 +455,7 @@ test_code_that_is_not_ranked(void **state)
 static json_t *
 limit(const char *category, const char *device, int per_hour)
 {
-	json_t *args = json_pack("{s:s, s:s*, s:s*}", "name", "board", "category", category, "device", device);
+	json_t *args = json_pack("{s:s, s:s*, s:s*}", "name", "arena", "category", category, "device", device);
 	(void)json_object_set_new(
 		args, per_hour < 0 ? "remove" : "per_hour", per_hour < 0 ? json_true() : json_integer(per_hour));
 	return args;
@@ -470,13 +470,13 @@ test_limits(void **state)
 	assert_string_equal(commands_text(fixture_event(&c.f, "leaderboard.limited"), "data.device"), "H100");
 	result = commands_must(&c, "owner", "leaderboard.rate_limit", limit(NULL, NULL, 5));
 	assert_int_equal(json_array_size(commands_at(result, "limits")), 3);
-	result = commands_must(&c, "alice", "leaderboard.rate_limits", json_pack("{s:s}", "name", "board"));
+	result = commands_must(&c, "alice", "leaderboard.rate_limits", json_pack("{s:s}", "name", "arena"));
 	assert_string_equal(commands_text(result, "limits.0.category"), "test");
 	assert_true(json_is_null(commands_at(result, "limits.0.device")));
 	result = commands_must(
-		&c, "alice", "leaderboard.rate_limits", json_pack("{s:s, s:s}", "name", "board", "device", "H100"));
+		&c, "alice", "leaderboard.rate_limits", json_pack("{s:s, s:s}", "name", "arena", "device", "H100"));
 	assert_int_equal(json_array_size(commands_at(result, "limits")), 1);
-	commands_refused(&c, "alice", "leaderboard.rate_limits", json_pack("{s:s, s:s}", "name", "board", "device", "H200"),
+	commands_refused(&c, "alice", "leaderboard.rate_limits", json_pack("{s:s, s:s}", "name", "arena", "device", "H200"),
 		KETTLE_EINVAL);
 	result = commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", "H100", 3));
 	assert_int_equal(json_array_size(commands_at(result, "limits")), 3);
@@ -484,9 +484,9 @@ test_limits(void **state)
 	assert_int_equal(json_array_size(commands_at(result, "limits")), 1);
 	assert_true(json_is_null(commands_at(fixture_event(&c.f, "leaderboard.limited"), "data.per_hour")));
 	commands_refused(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, -1), KETTLE_ENOENT);
-	commands_refused(&c, "owner", "leaderboard.rate_limit", json_pack("{s:s}", "name", "board"), KETTLE_EINVAL);
+	commands_refused(&c, "owner", "leaderboard.rate_limit", json_pack("{s:s}", "name", "arena"), KETTLE_EINVAL);
 	commands_refused(&c, "owner", "leaderboard.rate_limit",
-		json_pack("{s:s, s:b, s:i}", "name", "board", "remove", 1, "per_hour", 1), KETTLE_EINVAL);
+		json_pack("{s:s, s:b, s:i}", "name", "arena", "remove", 1, "per_hour", 1), KETTLE_EINVAL);
 	commands_refused(&c, "owner", "leaderboard.rate_limit", limit(NULL, "T4", 1), KETTLE_EINVAL);
 	commands_refused(&c, "alice", "leaderboard.rate_limit", limit(NULL, NULL, 1), KETTLE_EACCES);
 	commands_refused(&c, "carol:creator", "leaderboard.rate_limit", limit(NULL, NULL, 1), KETTLE_EACCES);
@@ -496,7 +496,7 @@ static void
 refused_submit(const char *device, bool has_end)
 {
 	commands_refused(&c, "alice", "submit",
-		json_pack("{s:o, s:s, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "mode",
+		json_pack("{s:o, s:s, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "arena", "mode",
 			"ranked", "device", device),
 		KETTLE_ERATE);
 	assert_true((c.err.retry_s > 0) == has_end);
@@ -508,12 +508,12 @@ test_limits_of_devices(void **state)
 	(void)state;
 	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", "CPU", 1));
 	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, 3));
-	commands_submit(&c, "alice", "board", "ranked");
+	commands_submit(&c, "alice", "arena", "ranked");
 	refused_submit("CPU", true);
-	commands_submit(&c, "alice", "board", "test");
+	commands_submit(&c, "alice", "arena", "test");
 	commands_must(&c, "alice", "submit",
-		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "device", "H100"));
-	commands_submit(&c, "bob", "board", "ranked");
+		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "arena", "device", "H100"));
+	commands_submit(&c, "bob", "arena", "ranked");
 	/* Of two that are used up the answer has the longer wait. */
 	fixture_sql(&c.f, "UPDATE submissions SET created_at = created_at - 1800000 WHERE user = (SELECT id FROM users "
 					  "WHERE name = 'alice') AND id = 1");
@@ -523,7 +523,7 @@ test_limits_of_devices(void **state)
 	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", "CPU", 0));
 	refused_submit("CPU", false);
 	commands_must(&c, "owner", "leaderboard.rate_limit", limit("leaderboard", NULL, -1));
-	commands_submit(&c, "alice", "board", "ranked");
+	commands_submit(&c, "alice", "arena", "ranked");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -27,7 +27,7 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	return 0;
 }
 
@@ -63,14 +63,14 @@ test_accepting(void **state)
 	commands_must(&c, "owner", "admin.pause", json_object());
 	assert_int_equal(fixture_events(&c.f, "admin.accepting"), 1);
 	commands_refused(&c, "alice", "submit",
-		json_pack("{s:o, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board"), KETTLE_EUNAVAIL);
+		json_pack("{s:o, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "arena"), KETTLE_EUNAVAIL);
 	/* It is kept. */
 	struct kettle_error err = {0};
 	fixture_stop(&c.f);
 	assert_int_equal(fixture_store(&c.f, &err), 0);
 	assert_true(json_is_false(commands_at(commands_must(&c, "owner", "admin.stats", json_object()), "accepts_jobs")));
 	commands_must(&c, "owner", "admin.resume", json_object());
-	commands_submit(&c, "alice", "board", "test");
+	commands_submit(&c, "alice", "arena", "test");
 	assert_int_equal(fixture_events(&c.f, "admin.accepting"), 2);
 	assert_string_equal(commands_text(fixture_event(&c.f, "admin.accepting"), "scope"), "a");
 }
@@ -80,8 +80,8 @@ test_stats(void **state)
 {
 	(void)state;
 	commands_board(&c, "other", NULL);
-	run(commands_submit(&c, "alice", "board", "ranked"), 1.0);
-	run(commands_submit(&c, "bob", "board", "ranked"), 2.0);
+	run(commands_submit(&c, "alice", "arena", "ranked"), 1.0);
+	run(commands_submit(&c, "bob", "arena", "ranked"), 2.0);
 	commands_submit(&c, "bob", "other", "test");
 	const json_t *stats = commands_at(commands_must(&c, "owner", "admin.stats", json_object()), "stats");
 	assert_int_equal(commands_number(stats, "num_submissions"), 3);
@@ -137,7 +137,7 @@ watch(void *arg, int64_t done, int64_t total)
 	struct watcher *watcher = arg;
 	assert_true(done <= total);
 	if (watcher->calls++ < 3)
-		commands_submit(&c, "alice", "board", "test");
+		commands_submit(&c, "alice", "arena", "test");
 	return watcher->stop == 0 || watcher->calls < watcher->stop;
 }
 
@@ -150,7 +150,7 @@ test_backup(void **state)
 	char path[100], again[100];
 	int64_t bytes = 0, rows = 0;
 	path_of(path, sizeof(path), "copy.db");
-	run(commands_submit(&c, "alice", "board", "ranked"), 1.0);
+	run(commands_submit(&c, "alice", "arena", "ranked"), 1.0);
 	/* More pages than one step copies. */
 	fixture_sql(&c.f,
 		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) INSERT INTO blobs "
@@ -208,8 +208,8 @@ test_export(void **state)
 	AUTO_JSON json_t *files = NULL;
 	path_of(path, sizeof(path), "out/");
 	path_of(csv, sizeof(csv), "csv");
-	run(commands_submit(&c, "alice", "board", "ranked"), 1.5);
-	commands_submit(&c, "bob", "board", "test");
+	run(commands_submit(&c, "alice", "arena", "ranked"), 1.5);
+	commands_submit(&c, "bob", "arena", "test");
 	fixture_sql(&c.f, "INSERT INTO tokens (hash, kind, created_at) VALUES ('HUSH', 'token', 1);"
 					  "INSERT INTO invites (code, created_by, created_at) VALUES ('HUSH', 1, 1);"
 					  "UPDATE identities SET subject = 'HUSH' WHERE name = 'bob'; UPDATE jobs SET seed = 987654321");
@@ -265,7 +265,7 @@ test_export_csv(void **state)
 	AUTO_JSON json_t *files = NULL;
 	path_of(path, sizeof(path), "own");
 	assert_int_equal(mkdir(path, 0700), 0);
-	commands_submit(&c, "bob", "board", "test");
+	commands_submit(&c, "bob", "arena", "test");
 	fixture_sql(&c.f, "UPDATE users SET name = '=1+1' WHERE name = 'bob'");
 	/* As many rows as it takes until an export asks whether to stop. */
 	(void)snprintf(sql, sizeof(sql),

@@ -17,7 +17,7 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	return 0;
 }
 
@@ -54,7 +54,7 @@ job_of(int64_t submission, const char *device)
 static int64_t
 ranked(const char *who, double score)
 {
-	int64_t id = commands_submit(&c, who, "board", "ranked");
+	int64_t id = commands_submit(&c, who, "arena", "ranked");
 	commands_finish(&c, job_of(id, "CPU"), passed(score));
 	return id;
 }
@@ -72,7 +72,7 @@ show(const char *who, int64_t id)
 static int64_t
 rank_of(const char *who)
 {
-	const json_t *board = commands_must(&c, who, "leaderboard.show", json_pack("{s:s}", "name", "board"));
+	const json_t *board = commands_must(&c, who, "leaderboard.show", json_pack("{s:s}", "name", "arena"));
 	size_t i;
 	json_t *entry;
 	json_array_foreach(commands_at(board, "rankings.0.entries"), i, entry) {
@@ -94,7 +94,7 @@ static int64_t
 running(const char *who)
 {
 	struct kettle_error err = {0};
-	int64_t id = commands_submit(&c, who, "board", "ranked"), job = job_of(id, "CPU");
+	int64_t id = commands_submit(&c, who, "arena", "ranked"), job = job_of(id, "CPU");
 	assert_int_equal(fixture_write(&c.f, start_op, &job, &err), 0);
 	return id;
 }

@@ -17,7 +17,7 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", json_pack("[s, s]", "CPU", "H100"));
+	commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100"));
 	commands_board(&c, "other", json_pack("[s]", "CPU"));
 	return 0;
 }
@@ -72,7 +72,7 @@ static void
 test_cases(void **state)
 {
 	(void)state;
-	int64_t a = ranked("alice", "board", "int a;\nint b;\n", 2.0);
+	int64_t a = ranked("alice", "arena", "int a;\nint b;\n", 2.0);
 	add_run("benchmark", 0, "{\"benchmark.0.spec\": \"other run\", \"benchmark.0.mean\": \"1\"}");
 	add_run("leaderboard", 0,
 		"{\"benchmark.0.spec\": \"n: 1\", \"benchmark.0.mean\": \"2000000000\", \"benchmark.0.err\": \"10000000\","
@@ -80,7 +80,7 @@ test_cases(void **state)
 		"\"benchmark.2.spec\": \"n: 3\", \"benchmark.2.mean\": \"1000000000\", \"benchmark.2.calibrator\": \"cpu-c-1\","
 		"\"benchmark.2.low\": \"900000000\", \"benchmark.2.high\": \"1100000000\"}");
 	add_run("leaderboard", 1, "");
-	int64_t b = ranked("alice", "board", "int a;\nint c;\n", 1.0);
+	int64_t b = ranked("alice", "arena", "int a;\nint c;\n", 1.0);
 	add_run("leaderboard", 0,
 		"{\"benchmark.0.spec\": \"n: 2\", \"benchmark.0.mean\": \"1020000000\", \"benchmark.0.err\": \"10000000\","
 		"\"benchmark.1.spec\": \"n: 1\", \"benchmark.1.mean\": \"1000000000\", \"benchmark.1.err\": \"10000000\","
@@ -110,9 +110,9 @@ static void
 test_access(void **state)
 {
 	(void)state;
-	int64_t mine = ranked("bob", "board", "x\n", 1.0), theirs = ranked("alice", "board", "SECRET\n", 2.0);
+	int64_t mine = ranked("bob", "arena", "x\n", 1.0), theirs = ranked("alice", "arena", "SECRET\n", 2.0);
 	add_run("leaderboard", 0, "{\"benchmark.0.spec\": \"n: 1\", \"benchmark.0.mean\": \"7\"}");
-	int64_t tested = commands_submit(&c, "alice", "board", "test");
+	int64_t tested = commands_submit(&c, "alice", "arena", "test");
 	commands_refused(&c, "bob", "submission.diff", ids(mine, theirs), KETTLE_EACCES);
 	commands_refused(&c, "bob", "submission.diff", ids(theirs, mine), KETTLE_EACCES);
 	commands_refused(&c, "carol", "submission.diff", ids(theirs, theirs), KETTLE_EACCES);
@@ -120,14 +120,14 @@ test_access(void **state)
 	commands_must(&c, "owner", "submission.diff", ids(mine, theirs));
 	assert_true(json_is_true(json_object_get(c.result, "cases_shown")));
 	/* Where the code is open: code and scores, but nothing of the runs. */
-	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", "code", "always"));
+	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "arena", "code", "always"));
 	const json_t *answer = commands_must(&c, "bob", "submission.diff", ids(mine, theirs));
 	assert_non_null(strstr(commands_text(answer, "diff"), "+SECRET\n"));
 	assert_true(json_is_false(json_object_get(answer, "cases_shown")));
 	assert_true(member_number(commands_at(answer, "devices.0"), "percent") == 100);
 	assert_int_equal(json_array_size(commands_at(answer, "devices.0.cases")), 0);
 	commands_refused(&c, "bob", "submission.diff", ids(mine, tested), KETTLE_EACCES);
-	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", "visibility", "closed"));
+	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "arena", "visibility", "closed"));
 	commands_refused(&c, "bob", "submission.diff", ids(mine, theirs), KETTLE_ENOENT);
 }
 
@@ -135,7 +135,7 @@ static void
 test_other_board(void **state)
 {
 	(void)state;
-	int64_t a = ranked("alice", "board", "x\n", 1.0), b = ranked("alice", "other", "y\n", 2.0);
+	int64_t a = ranked("alice", "arena", "x\n", 1.0), b = ranked("alice", "other", "y\n", 2.0);
 	const json_t *answer = commands_must(&c, "alice", "submission.diff", ids(a, b));
 	assert_int_equal(commands_number(answer, "removed"), 1);
 	assert_int_equal(json_array_size(commands_at(answer, "devices")), 0);

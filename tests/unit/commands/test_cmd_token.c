@@ -19,7 +19,7 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", json_pack("[s, s]", "CPU", "H100"));
+	commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100"));
 	return 0;
 }
 
@@ -250,7 +250,7 @@ finish(double score)
 static int64_t
 count(const char *who, const char *key, const char *value)
 {
-	json_t *args = json_pack("{s:s}", "leaderboard", "board");
+	json_t *args = json_pack("{s:s}", "leaderboard", "arena");
 	if (key)
 		(void)json_object_set_new(args, key, json_string(value));
 	return commands_number(commands_must(&c, who, "submission.count", args), "count");
@@ -260,17 +260,17 @@ static void
 test_count(void **state)
 {
 	(void)state;
-	commands_submit(&c, "alice", "board", "ranked");
+	commands_submit(&c, "alice", "arena", "ranked");
 	finish(1.0);
-	commands_submit(&c, "alice", "board", "test");
-	commands_submit(&c, "bob", "board", "ranked");
+	commands_submit(&c, "alice", "arena", "test");
+	commands_submit(&c, "bob", "arena", "ranked");
 	assert_int_equal(count("carol", NULL, NULL), 3);
 	assert_int_equal(count("carol", "mode", "leaderboard"), 2);
 	assert_int_equal(count("carol", "state", "passed"), 1);
 	assert_int_equal(count("alice", "user", "alice"), 2);
 	assert_int_equal(count("owner", "user", "bob"), 1);
 	assert_int_equal(count("carol", "device", "H100"), 0);
-	json_t *args = json_pack("{s:s, s:s}", "leaderboard", "board", "user", "bob");
+	json_t *args = json_pack("{s:s, s:s}", "leaderboard", "arena", "user", "bob");
 	commands_refused(&c, "alice", "submission.count", json_incref(args), KETTLE_EACCES);
 	(void)json_object_set_new(args, "user", json_string("nobody"));
 	commands_refused(&c, "alice", "submission.count", args, KETTLE_EACCES);
@@ -297,8 +297,8 @@ static void
 test_count_steps(void **state)
 {
 	(void)state;
-	commands_submit(&c, "bob", "board", "ranked");
-	commands_submit(&c, "alice", "board", "ranked");
+	commands_submit(&c, "bob", "arena", "ranked");
+	commands_submit(&c, "alice", "arena", "ranked");
 	fixture_sql(&c.f,
 		"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000) INSERT INTO submissions "
 		"(leaderboard, task, user, mode, file_name, code, created_at) SELECT leaderboard, task, user, mode, "
@@ -328,11 +328,11 @@ static void
 test_delete_all(void **state)
 {
 	(void)state;
-	json_t *args = json_pack("{s:s, s:s}", "leaderboard", "board", "user", "alice");
-	commands_submit(&c, "alice", "board", "ranked");
+	json_t *args = json_pack("{s:s, s:s}", "leaderboard", "arena", "user", "alice");
+	commands_submit(&c, "alice", "arena", "ranked");
 	finish(1.0);
-	commands_submit(&c, "alice", "board", "ranked");
-	commands_submit(&c, "bob", "board", "ranked");
+	commands_submit(&c, "alice", "arena", "ranked");
+	commands_submit(&c, "bob", "arena", "ranked");
 	finish(2.0);
 	commands_refused(&c, "bob", "submission.delete_all", json_incref(args), KETTLE_EACCES);
 	commands_refused(&c, "carol:creator", "submission.delete_all", json_incref(args), KETTLE_EACCES);
@@ -347,7 +347,7 @@ test_delete_all(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM jobs"), 1);
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM best"), 1);
 	assert_int_equal(fixture_events(&c.f, "submission.deleted"), 2);
-	const json_t *shown = commands_must(&c, "bob", "leaderboard.show", named("name", "board"));
+	const json_t *shown = commands_must(&c, "bob", "leaderboard.show", named("name", "arena"));
 	assert_string_equal(commands_text(shown, "rankings.0.entries.0.user_name"), "bob");
 }
 
@@ -355,7 +355,7 @@ static void
 test_user_data(void **state)
 {
 	(void)state;
-	json_t *args = json_pack("{s:s, s:s, s:s, s:o, s:s}", "leaderboard", "board", "mode", "ranked", "device", "CPU",
+	json_t *args = json_pack("{s:s, s:s, s:s, s:o, s:s}", "leaderboard", "arena", "mode", "ranked", "device", "CPU",
 		"file", commands_file("a.cpp", "int secret_name;\n"), "note", "mine");
 	(void)commands_must(&c, "alice", "submit", args);
 	finish(1.0);
@@ -377,14 +377,14 @@ static void
 test_user_delete(void **state)
 {
 	(void)state;
-	commands_submit(&c, "alice", "board", "ranked");
+	commands_submit(&c, "alice", "arena", "ranked");
 	finish(1.0);
-	commands_submit(&c, "alice", "board", "ranked");
+	commands_submit(&c, "alice", "arena", "ranked");
 	(void)commands_must(&c, "alice", "token.create", named("name", "laptop"));
 	commands_refused(&c, "bob", "user.delete", named("name", "alice"), KETTLE_EACCES);
 	int64_t id = fixture_int(&c.f, "SELECT id FROM users WHERE name = 'alice'");
 	/* A new user could submit as often again; what was deleted counts, too. */
-	fixture_sql(&c.f, "INSERT INTO rate_limits SELECT id, 'leaderboard', '', 3 FROM leaderboards WHERE name = 'board'");
+	fixture_sql(&c.f, "INSERT INTO rate_limits SELECT id, 'leaderboard', '', 3 FROM leaderboards WHERE name = 'arena'");
 	commands_refused(&c, "alice", "user.delete", json_object(), KETTLE_ERATE);
 	assert_true(c.err.retry_s > 3500 && c.err.retry_s <= 3600);
 	(void)commands_must(&c, "carla", "token.create", named("name", "laptop"));
@@ -409,10 +409,10 @@ test_user_delete(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM identities WHERE subject = 'alice'"), 0);
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM events WHERE user_name = 'alice'"), 0);
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM submissions"), 2);
-	const json_t *shown = commands_must(&c, "bob", "leaderboard.show", named("name", "board"));
+	const json_t *shown = commands_must(&c, "bob", "leaderboard.show", named("name", "arena"));
 	assert_string_equal(commands_text(shown, "rankings.0.entries.0.user_name"), name);
 	/* The same account is a new user. */
-	commands_submit(&c, "alice", "board", "test");
+	commands_submit(&c, "alice", "arena", "test");
 	assert_int_equal(fixture_int(&c.f, "SELECT id > 0 AND id <> (SELECT user FROM submissions WHERE id = 1) FROM users "
 									   "WHERE name = 'alice'"),
 		1);

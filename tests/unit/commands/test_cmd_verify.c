@@ -18,7 +18,7 @@ static int64_t
 ranked(const char *who, double score)
 {
 	AUTO_FREE char *sql = xasprintf(
-		"SELECT id FROM jobs WHERE submission = %lld", (long long)commands_submit(&c, who, "board", "ranked"));
+		"SELECT id FROM jobs WHERE submission = %lld", (long long)commands_submit(&c, who, "arena", "ranked"));
 	int64_t job = fixture_int(&c.f, sql);
 	commands_finish(&c, job, json_pack("{s:s, s:f, s:[]}", "state", "passed", "score", score, "runs"));
 	return job;
@@ -30,11 +30,11 @@ setup(void **state)
 	(void)state;
 	commands_open(&c);
 	c.env.spool = c.f.dir;
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	(void)ranked("alice", 2);
 	(void)ranked("alice", 1);
 	(void)ranked("bob", 3);
-	(void)commands_submit(&c, "bob", "board", "test");
+	(void)commands_submit(&c, "bob", "arena", "test");
 	return 0;
 }
 
@@ -98,7 +98,7 @@ test_damage(void **state)
 			"INSERT INTO identities (provider, subject, user, name, created_at) VALUES ('x', 'y', 999, 'z', 0)",
 			"A row of identities (without a number) refers to a row of users that does not exist."},
 		{"rankings", "UPDATE best SET submission = 1, job = 1, score = 2 WHERE user_name = 'alice'",
-			"board on CPU: alice is ranked with submission 1 and 2 s, but the best run is that of submission 2 with 1 "
+			"arena on CPU: alice is ranked with submission 1 and 2 s, but the best run is that of submission 2 with 1 "
 			"s."},
 		{"rankings", "UPDATE best SET user_name = 'eve' WHERE user_name = 'bob'", "bob is ranked with"},
 		{"rankings", "DELETE FROM best WHERE user_name = 'bob'", "bob is not ranked, but submission 3 counts."},
@@ -108,7 +108,7 @@ test_damage(void **state)
 		{"counts", "UPDATE best_counts SET entries = 8 WHERE level = 2", "of level 2 counts 8 entries, but there are "},
 		{"counts", "DELETE FROM best_counts WHERE level = 0", "of level 0 counts 0 entries, but there are 1."},
 		{"ranked", "UPDATE leaderboard_devices SET ranked = 5",
-			"board on CPU: 5 users are counted as ranked, but there are 2."},
+			"arena on CPU: 5 users are counted as ranked, but there are 2."},
 		{"submissions", "UPDATE submissions SET state = 'failed' WHERE id = 1",
 			"Submission 1 is failed, but its jobs are passed."},
 		{"submissions", "UPDATE jobs SET state = 'passed', done_at = 1 WHERE submission = 4",
@@ -116,7 +116,7 @@ test_damage(void **state)
 		{"submissions", "UPDATE jobs SET state = 'queued', done_at = NULL WHERE submission = 3",
 			"Submission 3 is passed, but a job of it has not ended."},
 		{"submissions", "DELETE FROM jobs WHERE submission = 4", "Submission 4 is queued, but has no job."},
-		{"versions", "DELETE FROM board_versions", "Leaderboard board has no version"},
+		{"versions", "DELETE FROM board_versions", "Leaderboard arena has no version"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof(tries) / sizeof(tries[0]); i++) {

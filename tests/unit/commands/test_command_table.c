@@ -220,12 +220,12 @@ static void
 test_users(void **state)
 {
 	(void)state;
-	commands_board(&c, "board", NULL);
-	commands_submit(&c, "alice", "board", "test");
-	commands_submit(&c, "alice", "board", "test");
+	commands_board(&c, "arena", NULL);
+	commands_submit(&c, "alice", "arena", "test");
+	commands_submit(&c, "alice", "arena", "test");
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM users WHERE name = 'alice'"), 1);
 	/* Another who would be called the same; the identity is what tells them apart. */
-	commands_submit(&c, "ALICE", "board", "test");
+	commands_submit(&c, "ALICE", "arena", "test");
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM users WHERE name = 'ALICE-2'"), 1);
 	assert_int_equal(fixture_events(&c.f, "user.created"), 2);
 	/* Who only reads leaves nothing behind, and neither does who is refused. */
@@ -236,7 +236,7 @@ test_users(void **state)
 	char hostile[] = "\x01"
 					 "a";
 	commands_refused(&c, hostile, "leaderboard.list", json_object(), KETTLE_EINVAL);
-	commands_submit(&c, "\xe2\x80\xae@every one", "board", "test");
+	commands_submit(&c, "\xe2\x80\xae@every one", "arena", "test");
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM users WHERE name = '@every one'"), 1);
 }
 
@@ -345,7 +345,7 @@ job_of(int64_t submission, const char *device)
 static int64_t
 ranked(const char *who, double score)
 {
-	int64_t id = commands_submit(&c, who, "board", "ranked");
+	int64_t id = commands_submit(&c, who, "arena", "ranked");
 	commands_finish(&c, job_of(id, "CPU"), passed(score));
 	return id;
 }
@@ -354,13 +354,13 @@ static void
 test_show(void **state)
 {
 	(void)state;
-	commands_board(&c, "board", json_pack("[s, s]", "CPU", "H100"));
+	commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100"));
 	ranked("alice", 2.0);
 	ranked("bob", 1.0);
 	ranked("carol", 1.0);
 	ranked("alice", 3.0);
-	const json_t *show = commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "BOARD"));
-	assert_string_equal(commands_text(show, "leaderboard.name"), "board");
+	const json_t *show = commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "ARENA"));
+	assert_string_equal(commands_text(show, "leaderboard.name"), "arena");
 	assert_int_equal(json_array_size(commands_at(show, "rankings")), 2);
 	assert_int_equal(commands_number(show, "rankings.0.count"), 3);
 	assert_int_equal(commands_number(show, "rankings.0.entries.0.rank"), 1);
@@ -371,44 +371,44 @@ test_show(void **state)
 	assert_true(json_is_string(commands_at(entry, "user_id")));
 	assert_string_equal(commands_text(entry, "gpu_type"), "CPU");
 	assert_string_equal(commands_text(entry, "submission_name"), "a.cpp");
-	assert_string_equal(commands_text(entry, "leaderboard_name"), "board");
+	assert_string_equal(commands_text(entry, "leaderboard_name"), "arena");
 	assert_float_equal(json_real_value(commands_at(entry, "submission_score")), 2.0, 0);
 	assert_float_equal(json_real_value(commands_at(entry, "low")), 1.9, 1e-9);
 	assert_int_equal(commands_number(show, "rankings.1.count"), 0);
 	show = commands_must(
-		&c, "alice", "leaderboard.show", json_pack("{s:s, s:s, s:b}", "name", "board", "device", "cpu", "mine", 1));
+		&c, "alice", "leaderboard.show", json_pack("{s:s, s:s, s:b}", "name", "arena", "device", "cpu", "mine", 1));
 	assert_int_equal(commands_number(show, "rankings.0.count"), 2);
 	assert_int_equal(commands_number(show, "rankings.0.entries.0.rank"), 3);
 	assert_true(json_is_null(commands_at(show, "rankings.0.entries.1.rank")));
 	commands_refused(
-		&c, "alice", "leaderboard.show", json_pack("{s:s, s:s}", "name", "board", "device", "H200"), KETTLE_EINVAL);
+		&c, "alice", "leaderboard.show", json_pack("{s:s, s:s}", "name", "arena", "device", "H200"), KETTLE_EINVAL);
 }
 
 static void
 test_delete_board(void **state)
 {
 	(void)state;
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	commands_board(&c, "other", NULL);
 	ranked("alice", 2.0);
-	int64_t open = commands_submit(&c, "bob", "board", "test");
+	int64_t open = commands_submit(&c, "bob", "arena", "test");
 	commands_must(&c, "bob", "submit",
-		json_pack("{s:o, s:s}", "file", commands_file("b.cpp", "only here\n"), "leaderboard", "board"));
+		json_pack("{s:o, s:s}", "file", commands_file("b.cpp", "only here\n"), "leaderboard", "arena"));
 	int64_t shared = commands_submit(&c, "bob", "other", "test");
 	fixture_sql(&c.f,
 		"INSERT INTO invites VALUES ('one', 1, 0, NULL, NULL), ('both', 1, 0, NULL, NULL);"
-		"INSERT INTO invite_boards SELECT 'one', id FROM leaderboards WHERE name = 'board';"
+		"INSERT INTO invite_boards SELECT 'one', id FROM leaderboards WHERE name = 'arena';"
 		"INSERT INTO invite_boards SELECT 'both', id FROM leaderboards;"
 		"INSERT INTO access SELECT id, 1, 'one', 0 FROM leaderboards;"
 		"INSERT INTO rate_limits SELECT id, 'test', '', 100 FROM leaderboards;"
 		"INSERT INTO artifacts (job, name, size, sha256, created_at) SELECT id, 'x', 1, 'y', 0 FROM jobs");
 	int64_t blobs = fixture_int(&c.f, "SELECT count(*) FROM blobs");
-	commands_refused(&c, "owner", "leaderboard.delete", json_pack("{s:s}", "name", "board"), KETTLE_ECONFLICT);
-	commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "board", "force", 1));
+	commands_refused(&c, "owner", "leaderboard.delete", json_pack("{s:s}", "name", "arena"), KETTLE_ECONFLICT);
+	commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "arena", "force", 1));
 	const json_t *event = fixture_event(&c.f, "leaderboard.deleted");
 	assert_int_equal(json_array_size(commands_at(event, "data.jobs")), 2);
 	assert_int_equal(commands_number(event, "data.jobs.0.submission"), open);
-	assert_string_equal(commands_text(event, "leaderboard_name"), "board");
+	assert_string_equal(commands_text(event, "leaderboard_name"), "arena");
 	static const char *const tables[] = {"leaderboards", "leaderboard_devices", "submissions", "jobs", "artifacts",
 		"access", "rate_limits", "invites", "invite_boards", "tasks"};
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
@@ -460,7 +460,7 @@ fill_board(void)
 static void
 assert_hidden(int64_t first, int64_t open)
 {
-	commands_refused(&c, "owner", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
+	commands_refused(&c, "owner", "leaderboard.show", json_pack("{s:s}", "name", "arena"), KETTLE_ENOENT);
 	assert_int_equal(json_array_size(commands_must(&c, "owner", "leaderboard.list", json_pack("{s:b}", "all", 1))), 1);
 	assert_int_equal(json_array_size(commands_must(&c, "alice", "submission.list", json_object())), 0);
 	commands_refused(&c, "alice", "submission.show", ID(first), KETTLE_ENOENT);
@@ -488,16 +488,16 @@ static void
 test_delete_large_board(void **state)
 {
 	(void)state;
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	commands_board(&c, "other", NULL);
 	int64_t first = ranked("alice", 2.0);
 	commands_must(&c, "bob", "submit",
 		json_pack("{s:o, s:s}", "file", commands_file("b.cpp", "elsewhere\n"), "leaderboard", "other"));
 	fill_board();
-	int64_t open = commands_submit(&c, "bob", "board", "ranked"), job = fixture_int(&c.f, "SELECT max(id) FROM jobs");
-	int64_t board = fixture_int(&c.f, "SELECT id FROM leaderboards WHERE name = 'board'");
+	int64_t open = commands_submit(&c, "bob", "arena", "ranked"), job = fixture_int(&c.f, "SELECT max(id) FROM jobs");
+	int64_t board = fixture_int(&c.f, "SELECT id FROM leaderboards WHERE name = 'arena'");
 	const json_t *answer =
-		commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "board", "force", 1));
+		commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "arena", "force", 1));
 	assert_int_equal(commands_number(answer, "submissions"), 1002);
 	/* In the middle: killed here, the next one finds it so. */
 	struct kettle_error err = {0};
@@ -510,11 +510,11 @@ test_delete_large_board(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT done_at IS NULL FROM jobs ORDER BY id DESC"), 1);
 	assert_int_equal(fixture_write(&c.f, start_op, &job, &err), KETTLE_ECONFLICT);
 	/* The name is free meanwhile, and the new one has nothing of the old one. */
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	commands_board(&c, "BOARD-2", NULL);
 	assert_int_equal(
 		commands_number(
-			commands_must(&c, "owner", "leaderboard.show", json_pack("{s:s}", "name", "board")), "rankings.0.count"),
+			commands_must(&c, "owner", "leaderboard.show", json_pack("{s:s}", "name", "arena")), "rankings.0.count"),
 		0);
 	bool more = true;
 	int parts = 0;
@@ -547,8 +547,8 @@ static void
 test_submission(void **state)
 {
 	(void)state;
-	commands_board(&c, "board", NULL);
-	int64_t id = commands_submit(&c, "alice", "board", "ranked");
+	commands_board(&c, "arena", NULL);
+	int64_t id = commands_submit(&c, "alice", "arena", "ranked");
 	const json_t *status = show("alice", id);
 	assert_string_equal(commands_text(status, "job.status"), "initial");
 	assert_true(json_is_false(commands_at(status, "done")));
@@ -558,7 +558,7 @@ test_submission(void **state)
 	assert_string_equal(commands_text(status, "job.status"), "succeeded");
 	assert_true(json_is_null(commands_at(status, "job.error")));
 	assert_string_equal(commands_text(status, "code"), "int a;\n");
-	assert_string_equal(commands_text(status, "leaderboard_name"), "board");
+	assert_string_equal(commands_text(status, "leaderboard_name"), "arena");
 	assert_string_equal(commands_text(status, "mode"), "ranked");
 	assert_int_equal(commands_number(status, "rank.CPU"), 1);
 	assert_int_equal(commands_number(status, "jobs.0.rank.of"), 1);
@@ -598,9 +598,9 @@ test_statuses(void **state)
 		{"timed_out", "timed_out", "not the secret ones"},
 		{"error", "failed", "The machine broke."},
 	};
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		int64_t id = commands_submit(&c, "alice", "board", "ranked");
+		int64_t id = commands_submit(&c, "alice", "arena", "ranked");
 		commands_finish(&c, job_of(id, "CPU"), failed(cases[i].state, i == 2 ? cases[i].error : NULL));
 		const json_t *status = show("alice", id);
 		assert_string_equal(commands_text(status, "job.status"), cases[i].status);
@@ -618,9 +618,9 @@ static void
 test_several_devices(void **state)
 {
 	(void)state;
-	commands_board(&c, "board", json_pack("[s, s]", "CPU", "H100"));
+	commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100"));
 	const json_t *result = commands_must(&c, "alice", "submit",
-		json_pack("{s:o, s:s, s:[s, s]}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "device",
+		json_pack("{s:o, s:s, s:[s, s]}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "arena", "device",
 			"CPU", "H100"));
 	int64_t id = commands_number(result, "id");
 	commands_finish(&c, job_of(id, "CPU"), passed(1.0));
@@ -640,10 +640,10 @@ static void
 test_list(void **state)
 {
 	(void)state;
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	commands_board(&c, "other", NULL);
 	int64_t first = ranked("alice", 1.0), second = commands_submit(&c, "alice", "other", "test");
-	commands_submit(&c, "bob", "board", "test");
+	commands_submit(&c, "bob", "arena", "test");
 	const json_t *list = commands_must(&c, "alice", "submission.list", json_object());
 	assert_int_equal(json_array_size(list), 2);
 	assert_int_equal(commands_number(list, "0.id"), second);
@@ -651,7 +651,7 @@ test_list(void **state)
 	assert_string_equal(commands_text(list, "1.state"), "passed");
 	assert_string_equal(commands_text(list, "1.runs.0.gpu_type"), "CPU");
 	assert_true(json_is_null(commands_at(list, "0.runs.0.score")));
-	list = commands_must(&c, "alice", "submission.list", json_pack("{s:s}", "leaderboard", "board"));
+	list = commands_must(&c, "alice", "submission.list", json_pack("{s:s}", "leaderboard", "arena"));
 	assert_int_equal(json_array_size(list), 1);
 	list = commands_must(&c, "alice", "submission.list", json_pack("{s:i, s:i}", "limit", 1, "offset", 1));
 	assert_int_equal(commands_number(list, "0.id"), first);
@@ -664,11 +664,11 @@ test_latest(void **state)
 {
 	static const char *const commands_of[] = {"submission.show", "submission.watch", "submission.download"};
 	(void)state;
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	commands_refused(&c, "alice", "submission.show", json_object(), KETTLE_ENOENT);
 	ranked("alice", 1.0);
-	int64_t last = commands_submit(&c, "alice", "board", "test");
-	commands_submit(&c, "bob", "board", "test");
+	int64_t last = commands_submit(&c, "alice", "arena", "test");
+	commands_submit(&c, "bob", "arena", "test");
 	for (size_t i = 0; i < ARRAY_SIZE(commands_of); i++)
 		commands_must(&c, "alice", commands_of[i], json_object());
 	assert_int_equal(commands_number(commands_must(&c, "alice", "submission.watch", json_object()), "id"), last);
@@ -686,12 +686,12 @@ static void
 test_takes(void **state)
 {
 	(void)state;
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	assert_int_equal(
 		json_array_size(commands_must(&c, "alice", "leaderboard.list", json_pack("{s:s}", "takes", "a.cpp"))), 1);
 	assert_int_equal(
 		json_array_size(commands_must(&c, "alice", "leaderboard.list", json_pack("{s:s}", "takes", "a.py"))), 0);
-	const json_t *board = commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
+	const json_t *board = commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "arena"));
 	assert_string_equal(commands_text(board, "tools.0"), "g++");
 }
 
@@ -699,8 +699,8 @@ static void
 test_cancel_and_delete(void **state)
 {
 	(void)state;
-	commands_board(&c, "board", NULL);
-	int64_t id = commands_submit(&c, "alice", "board", "ranked");
+	commands_board(&c, "arena", NULL);
+	int64_t id = commands_submit(&c, "alice", "arena", "ranked");
 	commands_refused(&c, "bob", "submission.cancel", ID(id), KETTLE_EACCES);
 	commands_must(&c, "alice", "submission.cancel", ID(id));
 	assert_int_equal(
@@ -710,7 +710,7 @@ test_cancel_and_delete(void **state)
 	assert_string_equal(commands_text(show("alice", id), "job.status"), "failed");
 	assert_string_equal(commands_text(c.result, "job.error"), "It was cancelled.");
 	int64_t better = ranked("alice", 1.0), worse = ranked("alice", 2.0),
-			open = commands_submit(&c, "alice", "board", "ranked");
+			open = commands_submit(&c, "alice", "arena", "ranked");
 	ranked("bob", 1.5);
 	size_t changes = fixture_events(&c.f, "rank.changed");
 	commands_must(&c, "alice", "submission.delete", ID(better));

@@ -35,8 +35,8 @@ setup_people(void)
 {
 	commands_open(&c);
 	clock_simulate(&c.f.clock, 1700000000000);
-	commands_board(&c, "board", NULL);
-	int64_t submission = commands_submit(&c, "bob", "board", "ranked");
+	commands_board(&c, "arena", NULL);
+	int64_t submission = commands_submit(&c, "bob", "arena", "ranked");
 	assert_int_equal(fixture_int(&c.f, "SELECT user FROM submissions"), BOB);
 	commands_finish(&c, submission, json_pack("{s:s, s:f}", "state", "passed", "score", 1.0));
 	fixture_sql(&c.f, people);
@@ -97,7 +97,7 @@ fill(const struct command *command, const struct argument *which, const json_t *
 		else if (!argument->required)
 			continue;
 		else if (argument->type == ARGUMENT_BOARD)
-			value = json_string("board");
+			value = json_string("arena");
 		else if (argument->type == ARGUMENT_USER)
 			value = json_string("owner");
 		else if (argument->type == ARGUMENT_CHOICE)

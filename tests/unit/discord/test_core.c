@@ -55,7 +55,7 @@ teardown(void **state)
 static json_t *
 on_board(void)
 {
-	return json_pack("{s:s}", "leaderboard_name", "board");
+	return json_pack("{s:s}", "leaderboard_name", "arena");
 }
 
 static void
@@ -63,19 +63,19 @@ test_boards(void **state)
 {
 	struct bot_fixture *f = *state;
 	cores_board(0, "secret", true);
-	fixture_says(fixture_run(f, "leaderboard list", NULL), "**board** · no deadline · CPU");
+	fixture_says(fixture_run(f, "leaderboard list", NULL), "**arena** · no deadline · CPU");
 	fixture_says(fixture_run(f, "leaderboard show", on_board()),
-		"**board** · CPU · 0 ranked · no deadline\nNo user is ranked here yet.");
+		"**arena** · CPU · 0 ranked · no deadline\nNo user is ranked here yet.");
 	fixture_says(
-		fixture_run(f, "leaderboard show-personal", on_board()), "You have no ranked submission to **board**.");
+		fixture_run(f, "leaderboard show-personal", on_board()), "You have no ranked submission to **arena**.");
 	fixture_says(fixture_run(f, "leaderboard show", json_pack("{s:s}", "leaderboard_name", "secret")),
 		"There is no leaderboard `secret`\\.");
 	const json_t *message = fixture_run(f, "leaderboard task", on_board());
-	fixture_says(message, "The task of **board**: you submit the file submission\\.cpp.");
+	fixture_says(message, "The task of **arena**: you submit the file submission\\.cpp.");
 	fixture_has_file(f, message, "eval.cpp", "int main;\n");
 	message = fixture_run(f, "leaderboard template", on_board());
-	fixture_has(message, "Templates for **board**: ");
-	const json_t *answer = cores_must(0, "alice", "leaderboard.template", json_pack("{s:s}", "name", "board"));
+	fixture_has(message, "Templates for **arena**: ");
+	const json_t *answer = cores_must(0, "alice", "leaderboard.template", json_pack("{s:s}", "name", "arena"));
 	const json_t *template = json_array_get(json_object_get(answer, "templates"), 0);
 	fixture_has_file(f, message, json_text_or_empty(template, "file_name"), json_text_or_empty(template, "text"));
 }
@@ -84,7 +84,7 @@ static void
 test_submission(void **state)
 {
 	struct bot_fixture *f = *state;
-	json_t *args = cores_file("board"), *result = NULL;
+	json_t *args = cores_file("arena"), *result = NULL;
 	AUTO_JSON json_t *actor =
 		json_pack("{s:s, s:s, s:s}", "provider", "discord", "subject", FIXTURE_ADA, "name", "ada");
 	(void)json_object_set_new(args, "no_wait", json_true());
@@ -92,7 +92,7 @@ test_submission(void **state)
 	json_decref(args);
 	json_decref(result);
 	const json_t *message = fixture_run(f, "leaderboard submissions", on_board());
-	fixture_has(message, " 1  board");
+	fixture_has(message, " 1  arena");
 	assert_string_equal(fixture_button(message, 0, 0), "cancel:1");
 	message = fixture_run(f, "leaderboard get-submission", json_pack("{s:i}", "submission_id", 1));
 	fixture_has(message, "Submission 1\\: CPU ");
@@ -109,7 +109,7 @@ test_submission(void **state)
 	fixture_has(
 		fixture_run(f, "admin rerun", json_pack("{s:i}", "submission_id", 1)), "Submission 1 runs again on CPU");
 	fixture_has(fixture_run(f, "admin delete-submission", json_pack("{s:i}", "submission_id", 1)),
-		"Delete submission 1 of **ada** to **board**?");
+		"Delete submission 1 of **ada** to **arena**?");
 	fixture_says(fixture_pressed(f, "drop:1", NULL), "Deleted submission 1.");
 }
 
@@ -157,14 +157,14 @@ test_admin(void **state)
 	fixture_says(fixture_run(f, "admin start", NULL), "Kettle accepts submissions.");
 	fixture_has(fixture_run(f, "admin show-stats", NULL), "0 submissions (0 of them open) of ");
 	fixture_has(fixture_run(f, "verifydb", NULL), "```\nok  ");
-	fixture_has(fixture_run(f, "admin update", json_pack("{s:s, s:s}", "leaderboard_name", "board", "deadline", "+7d")),
-		"Updated leaderboard board: deadline.\n  deadline: 20");
-	fixture_has(fixture_run(f, "leaderboard list", NULL), "**board** · ends <t:");
+	fixture_has(fixture_run(f, "admin update", json_pack("{s:s, s:s}", "leaderboard_name", "arena", "deadline", "+7d")),
+		"Updated leaderboard arena: deadline.\n  deadline: 20");
+	fixture_has(fixture_run(f, "leaderboard list", NULL), "**arena** · ends <t:");
 	fixture_has(fixture_run(f, "admin rate-limit",
-					json_pack("{s:s, s:s, s:i}", "leaderboard_name", "board", "category", "test", "per_hour", 6)),
+					json_pack("{s:s, s:s, s:i}", "leaderboard_name", "arena", "category", "test", "per_hour", 6)),
 		"test      all together        6");
 	fixture_says(
-		fixture_run(f, "admin rate-limit", json_pack("{s:s, s:s}", "leaderboard_name", "board", "category", "test")),
+		fixture_run(f, "admin rate-limit", json_pack("{s:s, s:s}", "leaderboard_name", "arena", "category", "test")),
 		"Say either how many submissions an hour \\(`per_hour`\\) or `remove`\\.");
 }
 
@@ -188,8 +188,8 @@ test_create_and_delete(void **state)
 	f->role = "50";
 	assert_string_equal(fixture_button(fixture_run(f, "leaderboard delete", NULL), 0, 0), "delete:");
 	size_t before = fixture_count(f);
-	fixture_form(f, "deleted:BOARD", json_pack("{s:s}", "name", "board"));
-	fixture_says(fixture_message(f, before), "Deleted leaderboard **board** and its 0 submissions.");
+	fixture_form(f, "deleted:ARENA", json_pack("{s:s}", "name", "arena"));
+	fixture_says(fixture_message(f, before), "Deleted leaderboard **arena** and its 0 submissions.");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

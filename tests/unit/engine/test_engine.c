@@ -530,7 +530,7 @@ test_delete_active(void **state)
 	world_feed();
 	assert_true(fake_task(0)->cancelled);
 	fake_end(0, "done");
-	commands_must(&world.c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "board", "force", 1));
+	commands_must(&world.c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "arena", "force", 1));
 	world_feed();
 	assert_true(fake_task(0)->cancelled);
 	fake_end(0, "done");

@@ -17,7 +17,7 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	return 0;
 }
 
@@ -66,7 +66,7 @@ static int64_t
 submission(const char *who, const char *done_at)
 {
 	char sql[600];
-	int64_t id = commands_submit(&c, who, "board", "test"), job = fixture_int(&c.f, "SELECT max(id) FROM jobs");
+	int64_t id = commands_submit(&c, who, "arena", "test"), job = fixture_int(&c.f, "SELECT max(id) FROM jobs");
 	commands_finish(&c, job,
 		json_pack("{s:s, s:[{s:s}], s:[{s:s, s:b, s:b, s:s, s:{s:s}, s:{s:s}}]}", "state", "passed", "compilation",
 			"stdout", "many words", "runs", "mode", "test", "secret", 0, "passed", 1, "message", "kept", "stdout",
@@ -134,7 +134,7 @@ test_logs_behind_open_job(void **state)
 {
 	(void)state;
 	struct retention month = {.limits = {.log_days = 30}};
-	commands_submit(&c, "alice", "board", "test");
+	commands_submit(&c, "alice", "arena", "test");
 	submission("bob", DAYS_AGO(20));
 	submission("bob", DAYS_AGO(40));
 	assert_int_equal(logs(), 4);
@@ -151,7 +151,7 @@ test_events_and_tokens(void **state)
 	(void)state;
 	struct retention month = {.limits = {.event_days = 30}};
 	for (int i = 0; i < 10; i++)
-		commands_submit(&c, "alice", "board", "test");
+		commands_submit(&c, "alice", "arena", "test");
 	int64_t last = fixture_int(&c.f, "SELECT max(seq) FROM events");
 	fixture_sql(&c.f,
 		"UPDATE events SET at = " DAYS_AGO(
@@ -170,7 +170,7 @@ test_events_and_tokens(void **state)
 	assert_int_equal(month.events, 8);
 	fixture_sql(&c.f, "UPDATE events SET at = 1");
 	step(RETENTION_EVENTS, &month);
-	commands_submit(&c, "alice", "board", "test");
+	commands_submit(&c, "alice", "arena", "test");
 	assert_int_equal(fixture_int(&c.f, "SELECT max(seq) FROM events"), last + 1);
 	fixture_sql(&c.f, "INSERT INTO links VALUES ('old', 1), ('open', 1e15)");
 	step(RETENTION_TOKENS, &month);

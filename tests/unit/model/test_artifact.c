@@ -26,7 +26,7 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	(void)snprintf(spool, sizeof(spool), "%s.spool", c.f.path);
 	c.env.spool = spool;
 	return 0;
@@ -134,7 +134,7 @@ submission(const char *who)
 {
 	struct kettle_error err = {0};
 	char attempt[30];
-	int64_t id = commands_submit(&c, who, "board", "test"), job = fixture_int(&c.f, "SELECT max(id) FROM jobs");
+	int64_t id = commands_submit(&c, who, "arena", "test"), job = fixture_int(&c.f, "SELECT max(id) FROM jobs");
 	(void)snprintf(attempt, sizeof(attempt), "%lld.1", (long long)job);
 	assert_int_equal(fixture_write(&c.f, start_op, &job, &err), 0);
 	AUTO_JSON json_t *list =
@@ -272,7 +272,7 @@ test_sweep(void **state)
 	assert_int_equal(sweep(), 0);
 	int64_t id = submission("alice"), blobs = fixture_int(&c.f, "SELECT count(*) FROM blobs");
 	/* A second job runs: what it leaves, and what was just taken over. */
-	commands_submit(&c, "bob", "board", "test");
+	commands_submit(&c, "bob", "arena", "test");
 	int64_t job = fixture_int(&c.f, "SELECT max(id) FROM jobs");
 	assert_int_equal(fixture_write(&c.f, start_op, &job, &err), 0);
 	static const char *const folders[] = {

@@ -24,7 +24,7 @@ set_up(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", json_pack("[s, s]", "CPU", "H100"));
+	commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100"));
 	return 0;
 }
 
@@ -48,7 +48,7 @@ ask_op(struct db *db, void *arg, struct kettle_error *err)
 	struct asking *asking = arg;
 	struct actor actor = {.name = "x", .role = RIGHT_ANYBODY};
 	struct board board;
-	int code = board_find(db, &actor, "board", &board, err);
+	int code = board_find(db, &actor, "arena", &board, err);
 	return code < 0 ? code : board_cache_get(db, &board, &asking->asked, &asking->answer, err);
 }
 
@@ -96,7 +96,7 @@ newest_job(void)
 static int64_t
 ranked(const char *who, double score)
 {
-	int64_t id = commands_submit(&c, who, "board", "ranked");
+	int64_t id = commands_submit(&c, who, "arena", "ranked");
 	commands_finish(&c, newest_job(), json_pack("{s:s, s:f, s:[]}", "state", "passed", "score", score, "runs"));
 	return id;
 }
@@ -117,7 +117,7 @@ test_every_change(void **state)
 	assert_false(kept());
 	/* What changes nothing that is shown leaves it as it is. */
 	ranked("alice", 3.0);
-	commands_submit(&c, "carol", "board", "test");
+	commands_submit(&c, "carol", "arena", "test");
 	commands_board(&c, "other", NULL);
 	assert_true(kept());
 	commands_must(
@@ -143,7 +143,7 @@ test_every_change(void **state)
 static void
 update(const char *key, json_t *value_take)
 {
-	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:o}", "name", "board", key, value_take));
+	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:o}", "name", "arena", key, value_take));
 	assert_false(kept());
 	assert_true(kept());
 }
@@ -167,8 +167,8 @@ test_updates(void **state)
 	update("device", json_pack("[s, s]", "CPU", "H100"));
 	AUTO_JSON json_t *after = ask(100, 0, "cpu"), *anew = ask_anew(100, 0, "cpu");
 	assert_true(before != after && json_equal(after, anew));
-	commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "board", "force", 1));
-	commands_board(&c, "board", json_pack("[s, s]", "CPU", "H100"));
+	commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "arena", "force", 1));
+	commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100"));
 	assert_false(kept());
 }
 
@@ -196,26 +196,26 @@ test_rights(void **state)
 {
 	(void)state;
 	ranked("alice", 2.0);
-	commands_must(&c, "alice", "leaderboard.show", NAME("board"));
-	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", "visibility", "closed"));
+	commands_must(&c, "alice", "leaderboard.show", NAME("arena"));
+	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "arena", "visibility", "closed"));
 	/* Who may see it fills the place where it is kept; who may not gets nothing of it. */
 	for (int i = 0; i < 3; i++) {
 		assert_true(
-			json_is_true(commands_at(commands_must(&c, "owner", "leaderboard.show", NAME("board")), "code_open")));
-		commands_refused(&c, "alice", "leaderboard.show", NAME("board"), KETTLE_ENOENT);
+			json_is_true(commands_at(commands_must(&c, "owner", "leaderboard.show", NAME("arena")), "code_open")));
+		commands_refused(&c, "alice", "leaderboard.show", NAME("arena"), KETTLE_ENOENT);
 	}
 	AUTO_JSON json_t *invite =
-		json_incref((json_t *)commands_must(&c, "owner", "invite.create", json_pack("{s:[s]}", "name", "board")));
+		json_incref((json_t *)commands_must(&c, "owner", "invite.create", json_pack("{s:[s]}", "name", "arena")));
 	commands_must(&c, "alice", "leaderboard.join", json_pack("{s:s}", "code", commands_text(invite, "codes.0")));
-	assert_false(json_is_true(commands_at(commands_must(&c, "alice", "leaderboard.show", NAME("board")), "code_open")));
+	assert_false(json_is_true(commands_at(commands_must(&c, "alice", "leaderboard.show", NAME("arena")), "code_open")));
 	commands_must(&c, "owner", "invite.revoke", json_pack("{s:s}", "code", commands_text(invite, "codes.0")));
-	commands_refused(&c, "alice", "leaderboard.show", NAME("board"), KETTLE_ENOENT);
+	commands_refused(&c, "alice", "leaderboard.show", NAME("arena"), KETTLE_ENOENT);
 	/* Own runs are nobody else's. */
-	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", "visibility", "public"));
+	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "arena", "visibility", "public"));
 	const json_t *own =
-		commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s, s:b}", "name", "board", "mine", 1));
+		commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s, s:b}", "name", "arena", "mine", 1));
 	assert_int_equal(commands_number(own, "rankings.0.count"), 1);
-	own = commands_must(&c, "bob", "leaderboard.show", json_pack("{s:s, s:b}", "name", "board", "mine", 1));
+	own = commands_must(&c, "bob", "leaderboard.show", json_pack("{s:s, s:b}", "name", "arena", "mine", 1));
 	assert_int_equal(commands_number(own, "rankings.0.count"), 0);
 }
 

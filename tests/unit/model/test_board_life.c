@@ -19,7 +19,7 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", json_pack("[s, s]", "CPU", "H100"));
+	commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100"));
 	life = (struct board_life){0};
 	return 0;
 }
@@ -48,7 +48,7 @@ step(void)
 static void
 update(const char *key, const char *value)
 {
-	(void)commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", key, value));
+	(void)commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "arena", key, value));
 }
 
 static void
@@ -64,7 +64,7 @@ finish(const char *state, double score, const char *blame)
 static int64_t
 submit(const char *who, const char *mode, bool late)
 {
-	json_t *args = json_pack("{s:s, s:s, s:s, s:o, s:b}", "leaderboard", "board", "mode", mode, "device", "CPU", "file",
+	json_t *args = json_pack("{s:s, s:s, s:s, s:o, s:b}", "leaderboard", "arena", "mode", mode, "device", "CPU", "file",
 		commands_file("a.cpp", "int x;\n"), "late", (int)late);
 	return commands_number(commands_must(&c, who, "submit", args), "id");
 }
@@ -99,7 +99,7 @@ test_end(void **state)
 	step();
 	assert_int_equal(fixture_events(&c.f, "leaderboard.ended"), 1);
 	const json_t *event = fixture_event(&c.f, "leaderboard.ended");
-	assert_string_equal(commands_text(event, "leaderboard_name"), "board");
+	assert_string_equal(commands_text(event, "leaderboard_name"), "arena");
 	assert_string_equal(commands_text(event, "data.devices.0.device"), "CPU");
 	assert_string_equal(commands_text(event, "data.devices.0.podium.0.user_name"), "bob");
 	assert_string_equal(commands_text(event, "data.devices.0.podium.1.user_name"), "alice");
@@ -133,14 +133,14 @@ test_late(void **state)
 {
 	(void)state;
 	update("deadline", "2020-01-01");
-	json_t *args = json_pack("{s:s, s:s, s:s, s:o, s:b}", "leaderboard", "board", "mode", "ranked", "device", "CPU",
+	json_t *args = json_pack("{s:s, s:s, s:s, s:o, s:b}", "leaderboard", "arena", "mode", "ranked", "device", "CPU",
 		"file", commands_file("a.cpp", "int x;\n"), "late", 1);
 	commands_refused(&c, "alice:creator", "submit", json_incref(args), KETTLE_EACCES);
 	(void)json_object_set_new(args, "late", json_false());
 	commands_refused(&c, "dave:admin", "submit", args, KETTLE_EINVAL);
 	submit("dave:admin", "ranked", true);
 	finish("passed", 1.0, NULL);
-	const json_t *shown = commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
+	const json_t *shown = commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "arena"));
 	assert_string_equal(commands_text(shown, "rankings.0.entries.0.user_name"), "dave");
 }
 
@@ -154,7 +154,7 @@ read_op(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct reading *reading = arg;
 	AUTO_JSON json_t *identity = json_pack("{s:s, s:s}", "provider", "cli", "subject", reading->who), *events = NULL;
-	AUTO_JSON json_t *filter = json_pack("{s:s}", "leaderboard", "board");
+	AUTO_JSON json_t *filter = json_pack("{s:s}", "leaderboard", "arena");
 	struct actor actor = {0};
 	int64_t next;
 	int rc = actor_resolve(db, identity, NULL, &actor, err);
@@ -178,21 +178,21 @@ test_opening(void **state)
 {
 	(void)state;
 	commands_refused(&c, "owner", "leaderboard.update",
-		json_pack("{s:s, s:s, s:s}", "name", "board", "opens", "2031-01-02", "deadline", "2031-01-01"), KETTLE_EINVAL);
+		json_pack("{s:s, s:s, s:s}", "name", "arena", "opens", "2031-01-02", "deadline", "2031-01-01"), KETTLE_EINVAL);
 	/* On the day of its deadline it may open: a date is its beginning there. */
 	update("deadline", "2031-01-02");
 	update("opens", "2031-01-02");
 	commands_refused(&c, "owner", "leaderboard.update",
-		json_pack("{s:s, s:s}", "name", "board", "deadline", "2030-01-01"), KETTLE_EINVAL);
+		json_pack("{s:s, s:s}", "name", "arena", "deadline", "2030-01-01"), KETTLE_EINVAL);
 	(void)commands_must(&c, "alice:creator", "leaderboard.list", json_object());
 	assert_false(sees("alice:creator"));
 	assert_true(sees("owner") && sees("dave:admin"));
-	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
+	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "arena"), KETTLE_ENOENT);
 	commands_refused(&c, "alice:creator", "leaderboard.update",
-		json_pack("{s:s, s:s}", "name", "board", "deadline", "none"), KETTLE_ENOENT);
+		json_pack("{s:s, s:s}", "name", "arena", "deadline", "none"), KETTLE_ENOENT);
 	commands_refused(&c, "alice", "submit",
 		json_pack(
-			"{s:s, s:s, s:o}", "leaderboard", "board", "device", "CPU", "file", commands_file("a.cpp", "int x;\n")),
+			"{s:s, s:s, s:o}", "leaderboard", "arena", "device", "CPU", "file", commands_file("a.cpp", "int x;\n")),
 		KETTLE_ENOENT);
 	/* Its creator tries it, outside of the ranking. */
 	int64_t id = submit("owner", "ranked", false);
@@ -229,7 +229,7 @@ test_version(void **state)
 	(void)state;
 	const json_t *boards = commands_must(&c, "alice", "leaderboard.list", json_object());
 	int64_t version = commands_number(boards, "0.version");
-	json_t *show = json_pack("{s:s}", "name", "board");
+	json_t *show = json_pack("{s:s}", "name", "arena");
 	assert_int_equal(
 		commands_number(commands_must(&c, "alice", "leaderboard.show", json_incref(show)), "version"), version);
 	submit("alice", "ranked", false);
@@ -284,7 +284,7 @@ test_names(void **state)
 	(void)state;
 	static const char *const words[] = {"Profile", "submission", "submissions", "leaderboard", "leaderboards", "admin",
 		"auth", "user", "users", "gpus", "runner_queue", "submission_count", "health", "ready", "metrics", "api",
-		"docs", "openapi.json", "login", "logout", "invite", "devices", "static", "diff", "join", "Operator"};
+		"docs", "openapi.json", "login", "logout", "invite", "devices", "static", "diff", "join", "Operator", "board"};
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		commands_refused(&c, "owner", "leaderboard.create",
 			json_pack("{s:s, s:o}", "name", words[i], "task", commands_task(NULL)), KETTLE_EINVAL);

@@ -17,7 +17,7 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", json_pack("[s, s]", "CPU", "H100"));
+	commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100"));
 	return 0;
 }
 
@@ -32,14 +32,14 @@ teardown(void **state)
 static const json_t *
 update(const char *who, json_t *args_take)
 {
-	(void)json_object_set_new(args_take, "name", json_string("board"));
+	(void)json_object_set_new(args_take, "name", json_string("arena"));
 	return commands_must(&c, who, "leaderboard.update", args_take);
 }
 
 static void
 refused(const char *who, json_t *args_take, int code)
 {
-	(void)json_object_set_new(args_take, "name", json_string("board"));
+	(void)json_object_set_new(args_take, "name", json_string("arena"));
 	commands_refused(&c, who, "leaderboard.update", args_take, code);
 }
 
@@ -59,7 +59,7 @@ passed(double score)
 static int64_t
 ranked(const char *who, double score)
 {
-	int64_t id = commands_submit(&c, who, "board", "ranked");
+	int64_t id = commands_submit(&c, who, "arena", "ranked");
 	commands_finish(&c, newest_job(), passed(score));
 	return id;
 }
@@ -140,7 +140,7 @@ test_rights(void **state)
 	refused("owner", json_pack("{s:s}", "device", "H200"), KETTLE_EINVAL);
 	refused("owner", json_pack("{s:{s:s}}", "task", "yml", ""), KETTLE_EINVAL);
 	commands_refused(
-		&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "boar", "code", "owner"), KETTLE_ENOENT);
+		&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "aren", "code", "owner"), KETTLE_ENOENT);
 }
 
 static void
@@ -152,11 +152,11 @@ test_devices(void **state)
 	assert_string_equal(commands_text(result, "leaderboard.gpu_types.0"), "H100");
 	assert_int_equal(json_array_size(commands_at(result, "leaderboard.gpu_types")), 1);
 	commands_refused(&c, "alice", "submit",
-		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "device", "CPU"),
+		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "arena", "device", "CPU"),
 		KETTLE_EINVAL);
 	/* Its ranking is there again with it. */
 	update("owner", json_pack("{s:[s, s, s]}", "device", "H100", "CPU", "cpu"));
-	const json_t *show = commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
+	const json_t *show = commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "arena"));
 	assert_int_equal(commands_number(show, "rankings.1.count"), 1);
 	assert_int_equal(commands_number(show, "rankings.1.entries.0.rank"), 1);
 }
@@ -198,7 +198,7 @@ test_task_that_runs_differently(void **state)
 	ranked("alice", 1.0);
 	int64_t last = ranked("bob", 2.0);
 	refused("owner", json_pack("{s:o}", "task", other_task()), KETTLE_ECONFLICT);
-	assert_non_null(strstr(c.err.message, "the 2 places in the rankings of `board`"));
+	assert_non_null(strstr(c.err.message, "the 2 places in the rankings of `arena`"));
 	assert_string_equal(c.err.member, "force");
 	assert_int_equal(count("best"), 2);
 	const json_t *result = update("owner", json_pack("{s:o, s:b}", "task", other_task(), "force", 1));
@@ -207,7 +207,7 @@ test_task_that_runs_differently(void **state)
 	assert_int_equal(commands_number(result, "ranked"), 2);
 	assert_int_equal(commands_number(result, "counts_from"), last + 1);
 	assert_string_equal(commands_text(fixture_event(&c.f, "leaderboard.updated"), "data.scores"), "left");
-	const json_t *show = commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"));
+	const json_t *show = commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "arena"));
 	assert_int_equal(commands_number(show, "rankings.0.count"), 0);
 	assert_int_equal(json_array_size(commands_at(show, "rankings.0.entries")), 0);
 	assert_int_equal(count("best_counts"), 0);
@@ -291,9 +291,9 @@ static void
 test_update_while_running(void **state)
 {
 	(void)state;
-	int64_t id = commands_submit(&c, "alice", "board", "ranked");
+	int64_t id = commands_submit(&c, "alice", "arena", "ranked");
 	struct start start = begin(newest_job());
-	commands_submit(&c, "bob", "board", "ranked");
+	commands_submit(&c, "bob", "arena", "ranked");
 	const json_t *result = update("owner", json_pack("{s:o, s:b}", "task", other_task(), "force", 1));
 	assert_int_equal(commands_number(result, "open"), 2);
 	/* What is queued runs on the version on which it was submitted. */
@@ -313,10 +313,10 @@ static void
 test_delete_while_running(void **state)
 {
 	(void)state;
-	commands_submit(&c, "alice", "board", "ranked");
+	commands_submit(&c, "alice", "arena", "ranked");
 	struct start start = begin(newest_job());
-	commands_submit(&c, "bob", "board", "ranked");
-	commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "board", "force", 1));
+	commands_submit(&c, "bob", "arena", "ranked");
+	commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "arena", "force", 1));
 	assert_int_equal(json_array_size(commands_at(fixture_event(&c.f, "leaderboard.deleted"), "data.jobs")), 2);
 	/* The outcome that comes too late is dropped, and leaves nothing behind. */
 	size_t done = fixture_events(&c.f, "job.done");
@@ -325,7 +325,7 @@ test_delete_while_running(void **state)
 	static const char *const tables[] = {"jobs", "submissions", "runs", "best", "best_counts", "tasks", "blobs"};
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		assert_int_equal(count(tables[i]), 0);
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	ranked("alice", 2.0);
 	assert_int_equal(count("best"), 1);
 }
@@ -334,15 +334,15 @@ static void
 test_closed_while_queued(void **state)
 {
 	(void)state;
-	int64_t id = commands_submit(&c, "alice", "board", "ranked");
+	int64_t id = commands_submit(&c, "alice", "arena", "ranked");
 	update("owner", json_pack("{s:s}", "visibility", "closed"));
 	assert_int_equal(end(begin(newest_job()), 1.0), 0);
 	/* What was accepted is judged, and stays its owner's; the board is seen by those who may. */
 	const json_t *show = commands_must(&c, "alice", "submission.show", json_pack("{s:I}", "id", (json_int_t)id));
 	assert_int_equal(commands_number(show, "rank.CPU"), 1);
-	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "board"), KETTLE_ENOENT);
+	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "arena"), KETTLE_ENOENT);
 	commands_refused(&c, "alice", "submit",
-		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "device", "CPU"),
+		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "arena", "device", "CPU"),
 		KETTLE_ENOENT);
 	assert_int_equal(json_array_size(commands_must(&c, "alice", "leaderboard.list", json_object())), 0);
 	assert_true(json_is_true(commands_at(fixture_event(&c.f, "rank.changed"), "closed")));
@@ -352,10 +352,10 @@ static void
 test_deadline_while_queued(void **state)
 {
 	(void)state;
-	int64_t id = commands_submit(&c, "alice", "board", "ranked");
+	int64_t id = commands_submit(&c, "alice", "arena", "ranked");
 	update("owner", json_pack("{s:s}", "deadline", "2020-01-01"));
 	commands_refused(&c, "alice", "submit",
-		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board", "device", "CPU"),
+		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "arena", "device", "CPU"),
 		KETTLE_EINVAL);
 	/* The time at which it was accepted counts. */
 	assert_int_equal(end(begin(newest_job()), 1.0), 0);

@@ -124,9 +124,9 @@ static void
 test_pages(void **state)
 {
 	(void)state;
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	for (int i = 0; i < 10; i++)
-		commands_submit(&c, "alice", "board", "test");
+		commands_submit(&c, "alice", "arena", "test");
 	struct reading reading = {.who = "owner", .role = RIGHT_ADMIN, .limit = 4};
 	int64_t last = 0, count = 0;
 	for (size_t got = 4; got == 4;) {
@@ -173,7 +173,7 @@ test_cursors(void **state)
 {
 	(void)state;
 	int64_t value[5] = {-1, -1, -1, -1, -1};
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	assert_int_equal(fixture_write(&c.f, cursor_op, value, NULL), 0);
 	assert_int_equal(value[0], 0);
 	assert_int_equal(value[1], 7);
@@ -299,16 +299,16 @@ static void
 test_pieces(void **state)
 {
 	(void)state;
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	fixture_sql(&c.f, "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) INSERT INTO "
 					  "events (at, kind, "
 					  "scope, closed, leaderboard, leaderboard_name, submission, user) SELECT 0, 'job.started', 'u', "
-					  "0, 1, 'board', 1, "
+					  "0, 1, 'arena', 1, "
 					  "1 FROM n");
-	commands_submit(&c, "alice", "board", "test");
+	commands_submit(&c, "alice", "arena", "test");
 	fixture_sql(&c.f, "UPDATE events SET submission = 1");
 	json_t *filters[] = {
-		json_object(), json_pack("{s:s}", "leaderboard", "board"), json_pack("{s:i}", "submission", 1)};
+		json_object(), json_pack("{s:s}", "leaderboard", "arena"), json_pack("{s:i}", "submission", 1)};
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
 		struct reading reading = {.who = "alice", .role = RIGHT_ANYBODY, .filter = filters[i]};
 		size_t accepted = 0, readings = 0;

@@ -18,7 +18,7 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	commands_board(&c, "other", NULL);
 	return 0;
 }
@@ -34,26 +34,26 @@ teardown(void **state)
 static void
 set_board(const char *key, const char *value)
 {
-	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", key, value));
+	commands_must(&c, "owner", "leaderboard.update", json_pack("{s:s, s:s}", "name", "arena", key, value));
 }
 
 static const json_t *export(const char *who, bool private, int64_t after)
 {
 	return commands_must(&c, who, "leaderboard.export",
-		json_pack("{s:s, s:b, s:I}", "name", "board", "private", (int)private, "after", (json_int_t)after));
+		json_pack("{s:s, s:b, s:I}", "name", "arena", "private", (int)private, "after", (json_int_t)after));
 }
 
 static void
 refused(const char *who, bool private, int code)
 {
 	commands_refused(
-		&c, who, "leaderboard.export", json_pack("{s:s, s:b}", "name", "board", "private", (int)private), code);
+		&c, who, "leaderboard.export", json_pack("{s:s, s:b}", "name", "arena", "private", (int)private), code);
 }
 
 static int64_t
 ranked(const char *who, double score)
 {
-	int64_t id = commands_submit(&c, who, "board", "ranked");
+	int64_t id = commands_submit(&c, who, "arena", "ranked");
 	commands_finish(&c, fixture_int(&c.f, "SELECT max(id) FROM jobs"),
 		json_pack("{s:s, s:f, s:[]}", "state", "passed", "score", score, "runs"));
 	return id;
@@ -83,12 +83,12 @@ static void
 test_what_is_in_it(void **state)
 {
 	(void)state;
-	int64_t id = ranked("alice", 0.1), test = commands_submit(&c, "bob", "board", "test");
+	int64_t id = ranked("alice", 0.1), test = commands_submit(&c, "bob", "arena", "test");
 	int64_t cheat = ranked("carol", 0.01);
 	commands_submit(&c, "alice", "other", "test");
 	commands_must(&c, "owner", "submission.flag", json_pack("{s:I, s:s}", "id", (json_int_t)cheat, "reason", "copied"));
 	const json_t *page = export("owner", true, 0);
-	assert_string_equal(commands_text(page, "leaderboard"), "board");
+	assert_string_equal(commands_text(page, "leaderboard"), "arena");
 	assert_int_equal(commands_number(page, "total"), 3);
 	assert_true(json_is_null(commands_at(page, "next")));
 	assert_int_equal(json_array_size(commands_at(page, "submissions")), 3);
@@ -156,7 +156,7 @@ test_pages(void **state)
 {
 	(void)state;
 	size_t pages = 0;
-	commands_submit(&c, "alice", "board", "test");
+	commands_submit(&c, "alice", "arena", "test");
 	fill(SUBMISSION_PAGE + 9, 100);
 	assert_int_equal(walk(&pages), SUBMISSION_PAGE + 10);
 	assert_int_equal(pages, 2);

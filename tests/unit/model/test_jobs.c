@@ -20,8 +20,8 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", NULL);
-	commands_submit(&c, "alice", "board", "ranked");
+	commands_board(&c, "arena", NULL);
+	commands_submit(&c, "alice", "arena", "ranked");
 	job = fixture_int(&c.f, "SELECT max(id) FROM jobs");
 	return 0;
 }
@@ -114,7 +114,7 @@ test_open_and_material(void **state)
 	assert_int_equal(commands_number(call.json, "0.job"), job);
 	assert_string_equal(commands_text(call.json, "0.state"), "queued");
 	assert_string_equal(commands_text(call.json, "0.device"), "CPU");
-	assert_string_equal(commands_text(call.json, "0.leaderboard_name"), "board");
+	assert_string_equal(commands_text(call.json, "0.leaderboard_name"), "arena");
 	assert_int_equal(commands_number(call.json, "0.attempt"), 0);
 	json_decref(STEAL(call.json));
 	/* What the leaderboard says besides the task's own. */
@@ -238,7 +238,7 @@ test_faulty(void **state)
 	const json_t *event = fixture_event(&c.f, "leaderboard.fault");
 	assert_int_equal(fixture_events(&c.f, "leaderboard.fault"), 1);
 	assert_string_equal(commands_text(event, "user_name"), "owner");
-	assert_string_equal(commands_text(event, "leaderboard_name"), "board");
+	assert_string_equal(commands_text(event, "leaderboard_name"), "arena");
 	assert_string_equal(commands_text(event, "scope"), "u");
 	assert_string_equal(commands_text(event, "data.error"), "The task is at fault: no.");
 	assert_int_equal(commands_number(event, "data.job"), job);

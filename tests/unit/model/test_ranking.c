@@ -25,7 +25,7 @@ make_board(struct fixture *f)
 	fixture_sql(f,
 		"INSERT INTO tasks VALUES (1, 'h', 'r', 't', '{}', 0, 'cpp');"
 		"INSERT INTO boards (id, name, description, task, creator, created_at, updated_at) "
-		"VALUES (1, 'board', '', 1, 1, 0, 0);"
+		"VALUES (1, 'arena', '', 1, 1, 0, 0);"
 		"INSERT INTO leaderboard_devices (leaderboard, device, position) VALUES (1, 'CPU', 0), (1, 'H100', 1);"
 		"INSERT INTO blobs VALUES (1, printf('%064d', 1), 1, x'20');"
 		"WITH RECURSIVE n (i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 60) "
@@ -86,7 +86,7 @@ read_page(struct db *db, void *arg, struct kettle_error *err)
 	const char *device = page->device ? page->device : "CPU";
 	if (page->user)
 		return ranking_page_of(db, 1, device, page->user, page->limit, page->offset, &page->page, err);
-	struct ranking_page_request wanted = {1, "board", device, page->limit, page->offset};
+	struct ranking_page_request wanted = {1, "arena", device, page->limit, page->offset};
 	struct ranking_page made = {0};
 	int code = ranking_page_read(db, &wanted, NULL, &made, err);
 	page->page = json_incref(made.object);

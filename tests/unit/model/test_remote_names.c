@@ -91,7 +91,7 @@ beside(const char *name)
 static void
 add_running(void)
 {
-	(void)commands_submit(&c, "alice", "board", "test");
+	(void)commands_submit(&c, "alice", "arena", "test");
 	fixture_sql(&c.f,
 		"UPDATE jobs SET state = 'running', attempt = 1, handle = 'remote-7', runner = 'github', plan_hash "
 		"= 'abc'");
@@ -108,7 +108,7 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	begin();
 	assert_int_equal(strlen(names.prefix), 8);
 	assert_false(names.copied);

@@ -19,7 +19,7 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
-	commands_board(&c, "board", NULL);
+	commands_board(&c, "arena", NULL);
 	return 0;
 }
 
@@ -52,7 +52,7 @@ job_of(int64_t submission)
 static int64_t
 ranked(const char *who, double score)
 {
-	int64_t id = commands_submit(&c, who, "board", "ranked");
+	int64_t id = commands_submit(&c, who, "arena", "ranked");
 	commands_finish(&c, job_of(id), passed(score));
 	return id;
 }
@@ -62,7 +62,7 @@ static const char *
 ranking(void)
 {
 	static char text[200];
-	const json_t *board = commands_must(&c, "owner", "leaderboard.show", NAME("board"));
+	const json_t *board = commands_must(&c, "owner", "leaderboard.show", NAME("arena"));
 	size_t i, used = 0;
 	json_t *entry;
 	text[0] = '\0';
@@ -120,7 +120,7 @@ test_ban(void **state)
 	assert_string_equal(commands_text(event, "user_name"), "alice");
 	commands_refused(&c, "alice", "user.link", json_object(), KETTLE_EACCES);
 	commands_refused(&c, "alice", "submit",
-		json_pack("{s:o, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "board"), KETTLE_EACCES);
+		json_pack("{s:o, s:s}", "file", commands_file("a.cpp", "x\n"), "leaderboard", "arena"), KETTLE_EACCES);
 	commands_must(&c, "alice", "user.show", json_object());
 	assert_string_equal(commands_text(c.result, "ban_reason"), "attacks the machine");
 	assert_int_equal(json_array_size(commands_must(&c, "owner", "user.list", json_pack("{s:b}", "banned", 1))), 1);
@@ -168,8 +168,8 @@ test_ban_while_running(void **state)
 {
 	(void)state;
 	struct kettle_error err = {0};
-	int64_t first = commands_submit(&c, "alice", "board", "ranked"),
-			second = commands_submit(&c, "alice", "board", "test"), other = commands_submit(&c, "bob", "board", "test");
+	int64_t first = commands_submit(&c, "alice", "arena", "ranked"),
+			second = commands_submit(&c, "alice", "arena", "test"), other = commands_submit(&c, "bob", "arena", "test");
 	AUTO_JSON json_t *verdict = passed(1.0);
 	struct attempt attempt = {.job = job_of(first), .verdict = verdict};
 	assert_int_equal(fixture_write(&c.f, start_op, &attempt, &err), 0);
@@ -190,7 +190,7 @@ static void
 test_roles(void **state)
 {
 	(void)state;
-	commands_submit(&c, "alice", "board", "test");
+	commands_submit(&c, "alice", "arena", "test");
 	commands_refused(&c, "owner", "user.role", ROLE("owner", "user"), KETTLE_ECONFLICT);
 	commands_must(&c, "owner", "user.role", ROLE("alice", "admin"));
 	assert_string_equal(commands_text(c.result, "was"), "user");
@@ -200,7 +200,7 @@ test_roles(void **state)
 	commands_refused(&c, "alice", "user.role", ROLE("alice", "creator"), KETTLE_ECONFLICT);
 	commands_refused(&c, "alice", "user.role", ROLE("owner", "king"), KETTLE_EINVAL);
 	commands_must(&c, "alice", "user.role", ROLE("owner", "creator"));
-	commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "board", "force", 1));
+	commands_must(&c, "owner", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "arena", "force", 1));
 }
 
 /* ---- joining ---- */
@@ -254,7 +254,7 @@ test_link(void **state)
 	assert_string_equal(commands_text(fixture_event(&c.f, "user.merged"), "data.name"), "discord7");
 	assert_int_equal(json_array_size(commands_must(&c, "owner", "user.list", json_object())), 3);
 	/* Who is called so from now on is somebody else. */
-	commands_submit(&c, "DISCORD7", "board", "test");
+	commands_submit(&c, "DISCORD7", "arena", "test");
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM users WHERE name = 'DISCORD7-2'"), 1);
 }
 
@@ -262,7 +262,7 @@ static void
 test_codes(void **state)
 {
 	(void)state;
-	commands_submit(&c, "alice", "board", "test");
+	commands_submit(&c, "alice", "arena", "test");
 	AUTO_JSON json_t *first = make_code("alice");
 	AUTO_JSON json_t *second = make_code("alice");
 	commands_refused(&c, "bob", "user.link", CODE(first, 1), KETTLE_ENOENT);
@@ -286,8 +286,8 @@ test_code_and_roles(void **state)
 	static const char *const pairs[][2] = {{"alice", "owner"}, {"owner", "alice"}, {"alice", "carol"},
 		{"carol", "alice"}, {"carol", "owner"}, {"owner", "carol"}};
 	(void)state;
-	commands_submit(&c, "alice", "board", "test");
-	commands_submit(&c, "carol", "board", "test");
+	commands_submit(&c, "alice", "arena", "test");
+	commands_submit(&c, "carol", "arena", "test");
 	commands_must(&c, "owner", "user.role", ROLE("carol", "creator"));
 	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
 		AUTO_JSON json_t *code = make_code(pairs[i][0]);
@@ -299,7 +299,7 @@ test_code_and_roles(void **state)
 		AUTO_FREE char *admin = xasprintf("%s:admin", pairs[i][1]);
 		commands_refused(&c, admin, "user.link", CODE(code, 1), KETTLE_EACCES);
 	}
-	commands_submit(&c, "bob", "board", "test");
+	commands_submit(&c, "bob", "arena", "test");
 	AUTO_JSON json_t *code = make_code("bob");
 	commands_must(&c, "alice", "user.link", CODE(code, 0));
 	commands_must(&c, "owner", "user.role", ROLE("bob", "creator"));
@@ -317,7 +317,7 @@ test_join(void **state)
 	(void)state;
 	struct kettle_error err = {0};
 	ranked("ada", 2.0);
-	int64_t open = commands_submit(&c, "ada-cli", "board", "ranked");
+	int64_t open = commands_submit(&c, "ada-cli", "arena", "ranked");
 	AUTO_JSON json_t *verdict = passed(1.0);
 	struct attempt attempt = {.job = job_of(open), .verdict = verdict};
 	assert_int_equal(fixture_write(&c.f, start_op, &attempt, &err), 0);

@@ -21,7 +21,7 @@ test_owner_and_client(void **state)
 {
 	(void)state;
 	cores_make(1, false);
-	cores_must(1, "ada", "submit", cores_file("board"));
+	cores_must(1, "ada", "submit", cores_file("arena"));
 	assert_int_equal(cores.core[0]->role, CORE_OWNER);
 	assert_int_equal(cores.core[1]->role, CORE_CLIENT);
 	const json_t *list = cores_must(0, "ada", "submission.list", NULL);
@@ -71,9 +71,9 @@ test_sentences(void **state)
 		assert_int_equal(cores_run(place, "ada", "submitt", NULL), KETTLE_EINVAL);
 		assert_says(&cores_answer.err, "`submit`");
 		assert_int_equal(
-			cores_run(place, "ada", "leaderboard.show", json_pack("{s:s}", "name", "bord")), KETTLE_ENOENT);
-		assert_says(&cores_answer.err, "`board`");
-		AUTO_JSON json_t *args = cores_file("board");
+			cores_run(place, "ada", "leaderboard.show", json_pack("{s:s}", "name", "aren")), KETTLE_ENOENT);
+		assert_says(&cores_answer.err, "`arena`");
+		AUTO_JSON json_t *args = cores_file("arena");
 		json_object_set_new(args, "no_wait", json_true());
 		assert_int_equal(cores_run(place, "ada", "submit", json_incref(args)), KETTLE_EUNAVAIL);
 		assert_says(&cores_answer.err, "kettle serve");
@@ -93,12 +93,12 @@ test_next_owner(void **state)
 	(void)state;
 	cores_make(1, false);
 	cores_make(2, false);
-	cores_must(1, "ada", "submit", cores_file("board"));
+	cores_must(1, "ada", "submit", cores_file("arena"));
 	cores_must(2, "bob", "leaderboard.list", NULL);
 	cores_close(0);
 	until(cores.core[1]->role == CORE_OWNER || cores.core[2]->role == CORE_OWNER);
 	cores_must(1, "ada", "submission.list", NULL);
-	cores_must(2, "bob", "submit", cores_file("board"));
+	cores_must(2, "bob", "submit", cores_file("arena"));
 	assert_true((cores.core[1]->role == CORE_OWNER) != (cores.core[2]->role == CORE_OWNER));
 }
 
@@ -116,7 +116,7 @@ test_write_meets_the_end(void **state)
 			(void)uv_run(&cores.loop, UV_RUN_NOWAIT);
 		for (int i = 0; i < 3; i++)
 			cores_ask(
-				1, "ada", i == 1 ? "submission.list" : "submit", i == 1 ? NULL : cores_file("board"), &answers[i]);
+				1, "ada", i == 1 ? "submission.list" : "submit", i == 1 ? NULL : cores_file("arena"), &answers[i]);
 		cores_close(0);
 		for (int i = 0; i < 3; i++) {
 			until(answers[i].count);
@@ -226,11 +226,11 @@ test_slow_reads(void **state)
 	(void)state;
 	static uv_sem_t go;
 	struct answer answer = {0}, behind = {0};
-	(void)cores_must(0, "ada", "submit", cores_file("board"));
+	(void)cores_must(0, "ada", "submit", cores_file("arena"));
 	assert_int_equal(uv_sem_init(&go, 0), 0);
 	store_query(cores.core[0]->store, reader_waits, NULL, &go);
 	cores_ask(0, "ada", "leaderboard.list", NULL, &behind);
-	cores_ask(0, "ada", "submission.count", json_pack("{s:s}", "leaderboard", "board"), &answer);
+	cores_ask(0, "ada", "submission.count", json_pack("{s:s}", "leaderboard", "arena"), &answer);
 	/* Where it waits for the reader it would be answered behind the other one. */
 	uint64_t end = uv_hrtime() + UINT64_C(30000000000);
 	while (!answer.count && uv_hrtime() < end)
@@ -312,14 +312,14 @@ test_reload(void **state)
 		"{s:{s:[{s:s}]}, s:{s:[{s:s}]}}", "CPU", "units", "runner", "keep", "H100", "units", "runner", "keep");
 	AUTO_JSON json_t *wrong = json_pack("{s:{s:[{s:s}]}}", "H100", "units", "runner", "absent");
 	assert_int_equal(core_reload(cores.core[0], more, &few, &err), 0);
-	assert_int_equal(cores_run(0, "ada", "submit", cores_file("board")), KETTLE_ETOOBIG);
+	assert_int_equal(cores_run(0, "ada", "submit", cores_file("arena")), KETTLE_ETOOBIG);
 	assert_true(core_reload(cores.core[0], wrong, &many, &err) < 0);
-	assert_int_equal(cores_run(0, "ada", "submit", cores_file("board")), KETTLE_ETOOBIG);
+	assert_int_equal(cores_run(0, "ada", "submit", cores_file("arena")), KETTLE_ETOOBIG);
 	assert_int_equal(json_array_size(json_object_get(cores_must(0, "ada", "device.list", NULL), "devices")) +
 						 json_array_size(cores_answer.result),
 		2);
 	assert_int_equal(core_reload(cores.core[0], more, &many, &err), 0);
-	cores_must(0, "ada", "submit", cores_file("board"));
+	cores_must(0, "ada", "submit", cores_file("arena"));
 }
 
 /* ---- strangers on the owner's socket ---- */
@@ -530,7 +530,7 @@ test_stranger_does_not_read(void **state)
 	int fd = stranger();
 	for (int i = 0; i < 3000; i++) {
 		static const char ask[] = "{\"id\": 1, \"call\": \"leaderboard.show\", \"actor\": {\"provider\": \"cli\", "
-								  "\"subject\": \"a\", \"name\": \"a\"}, \"args\": {\"name\": \"board\"}}\n";
+								  "\"subject\": \"a\", \"name\": \"a\"}, \"args\": {\"name\": \"arena\"}}\n";
 		if (write(fd, ask, strlen(ask)) < 0)
 			(void)uv_run(&cores.loop, UV_RUN_NOWAIT);
 	}
@@ -580,7 +580,7 @@ test_owner_dies(void **state)
 	struct answer write_answer = {0}, read_answer = {0};
 	play_owner();
 	cores_make(1, false);
-	cores_ask(1, "ada", "submit", cores_file("board"), &write_answer);
+	cores_ask(1, "ada", "submit", cores_file("arena"), &write_answer);
 	cores_ask(1, "ada", "leaderboard.list", NULL, &read_answer);
 	int fd = next_client();
 	tell(fd, "{\"hello\": \"9\"}\n");
@@ -628,7 +628,7 @@ test_owner_never_took_it(void **state)
 	struct answer answer = {0};
 	play_owner();
 	cores_make(1, false);
-	cores_ask(1, "ada", "submit", cores_file("board"), &answer);
+	cores_ask(1, "ada", "submit", cores_file("arena"), &answer);
 	until(cores.core[1]->role == CORE_CLIENT);
 	cores_turn();
 	end_owner();

@@ -275,13 +275,13 @@ verified(void)
 static json_t *
 board(void)
 {
-	return json_pack("{s:s, s:b}", "name", "board", "force", 1);
+	return json_pack("{s:s, s:b}", "name", "arena", "force", 1);
 }
 
 static json_t *
 a_file(void)
 {
-	return cores_file("board");
+	return cores_file("arena");
 }
 
 static json_t *
@@ -428,7 +428,7 @@ test_server_ends(void **state)
 		AUTO_JSON json_t *actor = cores_actor("ada");
 		for (size_t i = 0; i < ARRAY_SIZE(id); i++)
 			assert_int_equal(core_subscribe(core, actor, NULL, 0, on_event, &heard, &id[i], NULL), 0);
-		cores_ask(0, "ada", "submit", cores_file("board"), &answers[0]);
+		cores_ask(0, "ada", "submit", cores_file("arena"), &answers[0]);
 		cores_ask(0, "owner", "leaderboard.delete", board(), &answers[1]);
 		cores_ask(0, "owner", "user.role", json_pack("{s:s, s:s}", "name", "ada", "role", "creator"), &answers[2]);
 		(void)core_unsubscribe(core, id[0], NULL, NULL);

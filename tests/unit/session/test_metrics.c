@@ -19,7 +19,7 @@ test_figures(void **state)
 	assert_true(commands_number(figures, "store.bytes") > 0);
 	assert_true(commands_number(figures, "store.log_bytes") > 0);
 	assert_string_equal(commands_text(figures, "devices.0.name"), "CPU");
-	cores_must(0, "ada", "submit", cores_file("board"));
+	cores_must(0, "ada", "submit", cores_file("arena"));
 	figures = cores_must(0, "web", "engine.metrics", json_object());
 	assert_true(commands_number(figures, "events.newest") > newest);
 	assert_true(commands_number(figures, "store.commits.count") > commits);

@@ -619,14 +619,14 @@ test_many_subscriptions(void **state)
 	enum { MANY = 3000 };
 	AUTO_FREE struct listener *listeners = calloc(MANY, sizeof(*listeners));
 	struct listener board, other, all;
-	int64_t id = commands_number(cores_must(0, "ada", "submit", cores_file("board")), "id");
+	int64_t id = commands_number(cores_must(0, "ada", "submit", cores_file("arena")), "id");
 	for (size_t i = 0; i < MANY; i++)
 		subscribe(&listeners[i], json_pack("{s:I}", "submission", (json_int_t)(id + (int64_t)i)));
-	subscribe(&board, json_pack("{s:s}", "leaderboard", "BoArD"));
+	subscribe(&board, json_pack("{s:s}", "leaderboard", "ArEnA"));
 	subscribe(&other, json_pack("{s:s}", "leaderboard", "other"));
 	subscribe(&all, NULL);
 	until(all_live());
-	(void)cores_must(0, "ada", "submit", cores_file("board"));
+	(void)cores_must(0, "ada", "submit", cores_file("arena"));
 	until(listeners[1].heard > 0);
 	settle();
 	assert_int_equal(listeners[0].heard + listeners[1].heard, board.heard);

@@ -70,7 +70,7 @@ submit_much(void)
 	memset(code, ' ', 900000);
 	code[900000] = '\0';
 	return cores_run(0, "ada", "submit",
-		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", code), "leaderboard", "board", "mode", "test"));
+		json_pack("{s:o, s:s, s:s}", "file", commands_file("a.cpp", code), "leaderboard", "arena", "mode", "test"));
 }
 
 static void
@@ -91,7 +91,7 @@ test_full(void **state)
 	AUTO_JSON json_t *admin = cores_actor("owner"), *user = cores_actor("ada"), *filter = json_object();
 	AUTO_JSON json_t *seen = json_array(), *nothing = json_array();
 	serve();
-	cores_must(0, "ada", "submit", cores_file("board")); /* so ada is a user */
+	cores_must(0, "ada", "submit", cores_file("arena")); /* so ada is a user */
 	assert_int_equal(core_subscribe(cores.core[0], admin, filter, -1, keep_event, seen, &id, &err), 0);
 	assert_int_equal(core_subscribe(cores.core[0], user, filter, -1, keep_event, nothing, &other, &err), 0);
 	cores_must(0, "owner", "admin.pause", json_object());

@@ -100,10 +100,10 @@ static void
 test_past_and_future(void **state)
 {
 	(void)state;
-	submit(0, "ada", "board");
+	submit(0, "ada", "arena");
 	EAR ear = listen_as(0, "ada", NULL, 0);
 	EAR late = listen_as(0, "ada", NULL, -1);
-	submit(0, "ada", "board");
+	submit(0, "ada", "arena");
 	until(heard(ear, "submission.accepted") == 2);
 	settle();
 	assert_int_equal(heard(ear, "leaderboard.created"), 1);
@@ -123,8 +123,8 @@ test_who_sees(void **state)
 	EAR admin = listen_as(0, "owner", NULL, 0);
 	settle();
 	/* Ada was nobody when she began to listen. */
-	submit(0, "ada", "board");
-	submit(0, "ada", "board");
+	submit(0, "ada", "arena");
+	submit(0, "ada", "arena");
 	until(heard(ada, "submission.accepted") == 2 && heard(admin, "submission.accepted") == 2);
 	settle();
 	assert_int_equal(heard(bob, "submission.accepted"), 0);
@@ -139,27 +139,27 @@ static void
 test_lost_rights(void **state)
 {
 	(void)state;
-	submit(0, "bob", "board");
+	submit(0, "bob", "arena");
 	cores_must(0, "owner", "user.role", json_pack("{s:s, s:s}", "name", "bob", "role", "admin"));
 	EAR bob = listen_as(0, "bob", NULL, -1);
-	EAR board = listen_as(0, "bob", json_pack("{s:s}", "leaderboard", "board"), -1);
+	EAR board = listen_as(0, "bob", json_pack("{s:s}", "leaderboard", "arena"), -1);
 	EAR local = listen_as(0, "owner", json_pack("{s:b}", "task_run", 1), -1);
 	settle();
-	submit(0, "ada", "board");
+	submit(0, "ada", "arena");
 	until(heard(bob, "submission.accepted") == 1 && heard(board, "submission.accepted") == 1);
 	cores_must(0, "owner", "user.role", json_pack("{s:s, s:s}", "name", "bob", "role", "user"));
 	EAR admin = listen_as(0, "owner", NULL, -1);
 	settle();
-	submit(0, "ada", "board");
+	submit(0, "ada", "arena");
 	until(heard(admin, "submission.accepted") == 1);
 	settle();
 	assert_int_equal(heard(bob, "submission.accepted"), 1);
 	assert_int_equal(heard(board, "submission.accepted"), 1);
 	/* What is the user's own goes on, each event once. */
-	submit(0, "bob", "board");
+	submit(0, "bob", "arena");
 	until(heard(bob, "submission.accepted") == 2 && heard(board, "submission.accepted") == 2);
 	cores_must(0, "owner", "user.role", json_pack("{s:s, s:s}", "name", "bob", "role", "admin"));
-	submit(0, "ada", "board");
+	submit(0, "ada", "arena");
 	until(heard(bob, "submission.accepted") == 3 && heard(board, "submission.accepted") == 3);
 	/* What follows only this process's own work hears of none of it. */
 	assert_int_equal(json_array_size(local->kinds), 0);
@@ -199,7 +199,7 @@ static void
 test_rights_unread(void **state)
 {
 	(void)state;
-	submit(0, "ada", "board");
+	submit(0, "ada", "arena");
 	EAR admin = listen_as(0, "owner", NULL, -1);
 	EAR ada = listen_as(0, "ada", NULL, 0);
 	settle();
@@ -209,7 +209,7 @@ test_rights_unread(void **state)
 	assert_int_equal(late->count, 0);
 	change_database("ALTER TABLE elsewhere RENAME TO identities", false);
 	until(heard(late, "submission.accepted") == 1);
-	submit(0, "bob", "board");
+	submit(0, "bob", "arena");
 	until(heard(late, "submission.accepted") == 2 && heard(admin, "submission.accepted") == 1);
 	settle();
 	assert_int_equal(heard(ada, "submission.accepted"), 1);
@@ -249,7 +249,7 @@ test_feed_unread(void **state)
 	struct core *core = cores_make(0, true);
 	core->plugins = &loaded;
 	core->plugins_count = 1;
-	submit(0, "ada", "board");
+	submit(0, "ada", "arena");
 	until(fed > 0);
 	settle();
 	size_t before = fed;
@@ -265,7 +265,7 @@ static void
 test_closed_board(void **state)
 {
 	(void)state;
-	submit(0, "bob", "board");
+	submit(0, "bob", "arena");
 	EAR bob = listen_as(0, "bob", NULL, -1);
 	EAR again = listen_as(0, "bob", NULL, 0);
 	EAR admin = listen_as(0, "owner", NULL, -1);
@@ -286,9 +286,9 @@ static void
 test_filters(void **state)
 {
 	(void)state;
-	int64_t first = submit(0, "ada", "board");
+	int64_t first = submit(0, "ada", "arena");
 	EAR of_first = listen_as(0, "ada", json_pack("{s:I}", "submission", (json_int_t)first), 0);
-	EAR of_board = listen_as(0, "ada", json_pack("{s:s}", "leaderboard", "BOARD"), 0);
+	EAR of_board = listen_as(0, "ada", json_pack("{s:s}", "leaderboard", "ARENA"), 0);
 	EAR of_none = listen_as(0, "ada", json_pack("{s:s}", "leaderboard", "none"), 0);
 	EAR local = listen_as(0, "ada", json_pack("{s:b}", "task_run", 1), 0);
 	EAR all = listen_as(0, "ada", NULL, -1);
@@ -434,13 +434,13 @@ test_over_owners(void **state)
 	EAR ada = listen_as(1, "ada", NULL, 0);
 	EAR bob = listen_as(1, "bob", NULL, -1);
 	EAR gone = listen_as(1, "ada", NULL, 0);
-	submit(1, "ada", "board");
+	submit(1, "ada", "arena");
 	until(heard(ada, "submission.accepted") == 1);
 	settle();
 	(void)core_unsubscribe(cores.core[1], gone->id, NULL, NULL);
 	size_t before = gone->count;
 	cores_close(0);
-	submit(1, "ada", "board");
+	submit(1, "ada", "arena");
 	until(heard(ada, "submission.accepted") == 2);
 	settle();
 	assert_int_equal(cores.core[1]->role, CORE_OWNER);
@@ -493,20 +493,20 @@ test_board_clock(void **state)
 	(void)state;
 	(void)strftime(opens, sizeof(opens), "%Y-%m-%d %H:%M:%S", gmtime_r(&soon, &tm));
 	(void)cores_must(
-		0, "root:admin", "leaderboard.update", json_pack("{s:s, s:s}", "name", "board", "deadline", "2020-01-01"));
+		0, "root:admin", "leaderboard.update", json_pack("{s:s, s:s}", "name", "arena", "deadline", "2020-01-01"));
 	cores_close(0);
 	cores_make(0, true);
 	EAR ear = listen_as(0, "ada", NULL, 0);
 	(void)cores_must(0, "ada", "leaderboard.list", json_object());
 	until(heard(ear, "leaderboard.ended") == 1);
 	(void)cores_must(0, "root:admin", "leaderboard.update",
-		json_pack("{s:s, s:s, s:s}", "name", "board", "deadline", "none", "opens", opens));
+		json_pack("{s:s, s:s, s:s}", "name", "arena", "deadline", "none", "opens", opens));
 	cores_pass(3598000);
 	assert_int_equal(heard(ear, "leaderboard.opened"), 0);
 	cores_pass(2000);
 	until(heard(ear, "leaderboard.opened") == 1);
 	(void)cores_must(0, "root:admin", "leaderboard.update",
-		json_pack("{s:s, s:s, s:s}", "name", "board", "deadline", "2020-01-01", "opens", "none"));
+		json_pack("{s:s, s:s, s:s}", "name", "arena", "deadline", "2020-01-01", "opens", "none"));
 	until(heard(ear, "leaderboard.ended") == 2);
 }
 
