@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Percent-encoded text of URLs. Pure. [any] */
+#ifndef KETTLE_HTTP_PERCENT_H
+#define KETTLE_HTTP_PERCENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Decodes size bytes into `to`, which has room for as many and a NUL; plus: `+` is a blank. false: an incomplete escape,
+ * or the result is no UTF-8 or has control characters.
+ */
+bool percent_decode(const char *from, size_t size, bool plus, char *to);
+
+#endif
