@@ -5,6 +5,11 @@
  * Theory of operation. The server has one thread, which reads requests and sends answers. A request comes by an event
  * on that thread, and is answered from any thread, at once or later; meanwhile its connection is suspended. What an
  * answer consists of is immutable and counted, so that one body or one piece of a stream serves any number of clients.
+ *
+ * What it refuses itself, mostly with an empty body: heads of more than about 5 KiB (431, 414 for the URL alone; each
+ * header counts 56 bytes more, cookies twice), heads and paths that are malformed or ambiguous (400), bodies without
+ * Content-Length (411; chunked ones too), bodies over what `head` accepts (413), bodies that together exceed
+ * HTTP_SERVER_BODIES, and requests while it stops (503). HTTP/1.0 is served too, as proxies speak it.
  */
 #ifndef KETTLE_HTTP_SERVER_H
 #define KETTLE_HTTP_SERVER_H
@@ -15,10 +20,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HTTP_SERVER_CONNECTIONS 1000 /* default of connections */
-#define HTTP_SERVER_REQUEST_S 10     /* default of request_s */
-#define HTTP_SERVER_DRAIN_S 20       /* default of drain_s */
-#define HTTP_STREAM_BEHIND (256u << 10)
+#define HTTP_SERVER_CONNECTIONS 1000    /* default of connections */
+#define HTTP_SERVER_REQUEST_S 10        /* default of request_s */
+#define HTTP_SERVER_DRAIN_S 20          /* default of drain_s */
+#define HTTP_SERVER_RATE (16u << 10)    /* bytes in a second; a body of so many prolongs request_s by a second */
+#define HTTP_SERVER_BODIES (256u << 20) /* bytes of all bodies that wait or are read */
+#define HTTP_STREAM_BEHIND (256u << 10) /* bytes that a reader of a stream may be behind */
+#define HTTP_STREAM_SILENT_MS 15000     /* without a piece; then a comment line is sent */
 
 struct http_server;
 struct http_request; /* the server's; valid from its first event until it is answered */
@@ -35,11 +43,11 @@ struct http_header {
 
 /* How a server is reached, and its limits. 0 or NULL gives the default. */
 struct http_rules {
-	const char *title;       /* of the server in errors and the log: "The endpoint for interactions" */
-	const char *listen;      /* ADDRESS:PORT, [ADDRESS]:PORT (port 0: the system chooses one) or unix:PATH */
-	unsigned socket_mode;    /* of a unix socket; default 0600 */
-	const char *certificate; /* PEM file with certificate and chain; NULL: no TLS */
-	const char *private_key; /* PEM file; NULL: it is in `certificate` */
+	const char *title;                  /* of the server in errors and the log: "The endpoint for interactions" */
+	const char *listen;                 /* ADDRESS:PORT, [ADDRESS]:PORT (port 0: the system chooses one) or unix:PATH */
+	unsigned socket_mode;               /* of a unix socket; default 0600 */
+	const char *certificate;            /* PEM file with certificate and chain; NULL: no TLS */
+	const char *private_key;            /* PEM file; NULL: it is in `certificate` */
 	const char *const *trusted_proxies; /* addresses and networks (10.0.0.0/8) whose X-Forwarded-For and -Proto count */
 	unsigned connections;               /* at once; further ones are closed */
 	unsigned address_connections;       /* at once from one address; default: as many as connections */
@@ -49,10 +57,10 @@ struct http_rules {
 
 /* An answered request, for the access log. Borrowed. */
 struct http_record {
-	const char *address, *method, *path; /* without its query */
+	const char *address, *method, *path; /* without its query; "" where the head is malformed */
 	unsigned status;
-	uint64_t bytes;     /* of the body that was sent */
-	uint64_t taken_ms;  /* from the complete head to the last byte */
+	uint64_t bytes;    /* of the body that was sent; 0 if the client left before the end of one that is no stream */
+	uint64_t taken_ms; /* from the complete head to the last byte */
 };
 
 /* Events, on the server's thread but for `ended`. Those that are NULL are left out. */
@@ -64,7 +72,10 @@ struct http_events {
 	size_t (*head)(void *arg, struct http_request *request);
 	/* The request is complete. It must be answered exactly once, now or later, by http_answer or http_stream_open. */
 	void (*request)(void *arg, struct http_request *request);
-	/* The client of a request that is not answered yet has left. The request must still be answered. */
+	/*
+	 * The client of a request that is not answered yet has left, or has closed its sending side. If `request` has come,
+	 * the request must still be answered; if not, its body broke off, and it is not valid any more when this returns.
+	 */
 	void (*gone)(void *arg, struct http_request *request);
 	/* An answer has been sent, or its client has left. */
 	void (*answered)(void *arg, const struct http_record *record);
@@ -72,17 +83,21 @@ struct http_events {
 
 /*
  * Starts a server. Copies the rules; borrows events for its life. Checks `listen`, trusted_proxies, the certificate and
- * that the address is free. Loop thread. EINVAL (member: the rule), EUNAVAIL.
+ * that the address is free. Loop thread. EINVAL, EUNAVAIL (member: the rule).
  */
 int http_server_start(const struct kettle_host *host, const struct http_rules *rules, const struct http_events *events,
 	void *arg, struct http_server **ret_server, struct kettle_error *err);
 /* The port; 0 for a unix socket. [any] */
 int http_server_port(const struct http_server *server);
-/* Takes the certificate anew from its file, for later connections. Loop thread. EUNAVAIL: the old one stays. */
+/*
+ * Takes the certificate anew from its file, for later connections. The server does so itself when a client connects and
+ * the file has changed. Loop thread. EUNAVAIL: the old one stays.
+ */
 int http_server_reload(struct http_server *server, struct kettle_error *err);
 /*
- * Ends a server: accepts no connection and no request any more, ends streams, and waits up to drain_s for answers under
- * way. Then calls done(arg) on the loop thread, after which no event comes; requests and streams are gone. Loop thread.
+ * Ends a server: accepts no connection and no request any more, ends streams (those of events with `retry:`, so that not
+ * all clients come back at once), and waits up to drain_s for answers under way. Then calls done(arg) on the loop thread,
+ * after which no event comes. What was not answered or ended then must still be, and goes nowhere. Loop thread.
  */
 void http_server_stop(struct http_server *server, kettle_fn done, void *arg);
 
@@ -113,12 +128,14 @@ void *http_context(const struct http_request *request);
 
 /* ---- answers [any] ---- */
 
-/* A body with its type and further headers, all copied. The caller has one reference. */
+/*
+ * A body with its type (NULL: none) and further headers (NULL: none), all copied; a header with a line break, and
+ * Content-Length, are left out. The caller has one reference.
+ */
 struct http_content *http_content_new(
 	const char *type, const void *body, size_t size, const struct http_header *headers);
-/* The same from a file, which is closed with the content. */
-struct http_content *http_content_file(
-	const char *type, int fd_take, uint64_t size, const struct http_header *headers);
+/* The same from a regular file, which is closed with the content. */
+struct http_content *http_content_file(const char *type, int fd_take, uint64_t size, const struct http_header *headers);
 struct http_content *http_content_ref(struct http_content *content);
 void http_content_unref(struct http_content *content); /* NULL is allowed */
 /* Answers a request, which is not valid any more. A HEAD and a 304 get the headers alone. */
@@ -129,7 +146,7 @@ struct http_chunk *http_chunk_new(const void *text, size_t size);
 void http_chunk_unref(struct http_chunk *chunk); /* NULL is allowed */
 /*
  * Answers a request with 200 and a body whose pieces come later; the request is not valid any more. `type` and headers
- * are copied. After 15 s without a piece the server sends a comment line of an event stream (":"). closed(arg), which
+ * are copied. After HTTP_STREAM_SILENT_MS without a piece text/event-stream gets a comment line (":"). closed(arg), which
  * may be NULL, is called once on the server's thread when nothing can be sent any more: the client has left, it was more
  * than HTTP_STREAM_BEHIND bytes behind, or the server stops. The stream is the caller's until http_stream_end.
  */
