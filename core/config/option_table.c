@@ -454,6 +454,17 @@ option_table_read(const struct option_table *table, const json_t *section, const
 	return rc == 0 && json_array_size(in->faults) > 0 ? kettle_fail(err, KETTLE_EINVAL, "%s", "") : rc;
 }
 
+bool
+option_table_drop(const struct option_table *table, json_t *options, const char *key)
+{
+	AUTO_JSON json_t *schema = NULL;
+	if (json_object_del(options, key) < 0)
+		return false;
+	if (option_table_schema(table, &schema, NULL) == 0)
+		(void)schema_defaults(schema, options, NULL);
+	return true;
+}
+
 /* ---- help ---- */
 
 static void

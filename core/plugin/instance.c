@@ -17,9 +17,10 @@ static int
 instance_fail(const struct instance *instance, const char *what, int code, const struct kettle_error *why,
 	struct kettle_error *err)
 {
-	return kettle_fail(err, guard_is_code(code) ? code : KETTLE_EINTERNAL, "The %s `%s` cannot %s: %s",
-		loader_kind_name(instance->plugin->kind), instance->plugin->name, what,
-		why->message[0] ? why->message : "it does not say why.");
+	return kettle_blame(err, why->cause, why->member,
+		kettle_fail(err, guard_is_code(code) ? code : KETTLE_EINTERNAL, "The %s `%s` cannot %s: %s",
+			loader_kind_name(instance->plugin->kind), instance->plugin->name, what,
+			why->message[0] ? why->message : "it does not say why."));
 }
 
 int

@@ -150,6 +150,28 @@ is_idle(const struct plugin_set *set, const struct config *config, const struct 
 	return plugin->kind == KETTLE_FRONTEND && !plugin->frontend->run && !set->core->setup.is_server && !config->faults;
 }
 
+/*
+ * 1: for `config check`, options that the plugin blames were listed and left out, so that it finds the next fault, and its
+ * check what is lacking.
+ */
+static int
+configure_instance(const struct config *config, const char *name, struct slot *slot, const struct option_table *table,
+	json_t *options, struct kettle_error *err)
+{
+	struct kettle_error why = {0}, fault = {0};
+	size_t left = config->faults ? table->count : 0;
+	int listed = 0;
+	while (instance_configure(&slot->instance, options, &why) < 0) {
+		(void)fail_in_section(config, slot->guard.plugin.kind, name, &why, &fault);
+		if (left-- == 0 || !option_table_drop(table, options, why.member))
+			return kettle_fail(err, why.code, "%s", fault.message);
+		config_add_fault(config->faults, fault.message);
+		why = (struct kettle_error){0};
+		listed = 1;
+	}
+	return listed;
+}
+
 static int
 configure(
 	struct plugin_set *set, const struct config *config, const char *name, struct slot *slot, struct kettle_error *err)
@@ -169,11 +191,15 @@ configure(
 		return rc;
 	slot->report = json_incref(json_object_get(options, "report"));
 	inherit(config, set, plugin, options);
-	struct kettle_error why = {0};
-	if (instance_configure(&slot->instance, options, &why) < 0)
-		return fail_in_section(config, plugin->kind, name, &why, err);
+	int configured = configure_instance(config, name, slot, &table, options, err);
+	if (configured < 0)
+		return configured;
 	list_lacking(config, slot);
-	return rc < 0 ? rc : check_units(config, plugin, err);
+	struct kettle_error why = {0};
+	int units = check_units(config, plugin, &why);
+	if (rc < 0 || configured > 0)
+		return KETTLE_EINVAL;
+	return units < 0 ? kettle_fail(err, units, "%s", why.message) : 0;
 }
 
 static void

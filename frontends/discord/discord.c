@@ -542,19 +542,24 @@ read_id(const json_t *section, const char *key, char ret_id[SNOWFLAKE_SIZE], str
 	const char *text = json_text_or_null(section, key);
 	if (!text || snowflake_copy(ret_id, text))
 		return 0;
-	return kettle_fail(err, KETTLE_EINVAL,
-		"`%s` must be an id, a number such as 1085213409217675345: in Discord turn on the developer mode and choose "
-		"\"Copy ID\".",
-		key);
+	return kettle_blame(err, KETTLE_CAUSE_NONE, key,
+		kettle_fail(err, KETTLE_EINVAL,
+			"`%s` must be an id, a number such as 1085213409217675345: in Discord turn on the developer mode and "
+			"choose "
+			"\"Copy ID\".",
+			key));
 }
 
 static int
 check_way(const json_t *section, struct kettle_error *err)
 {
+	const char *certificate = json_text_or_null(section, "certificate");
 	if (member_is(section, "interactions", "endpoint") && !json_text_or_null(section, "public_key"))
-		return kettle_fail(err, KETTLE_EINVAL, "`public_key` is missing, which the endpoint needs.");
-	if (!json_text_or_null(section, "certificate") != !json_text_or_null(section, "private_key"))
-		return kettle_fail(err, KETTLE_EINVAL, "`certificate` and `private_key` belong together.");
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "interactions",
+			kettle_fail(err, KETTLE_EINVAL, "`public_key` is missing, which the endpoint needs."));
+	if (!certificate != !json_text_or_null(section, "private_key"))
+		return kettle_blame(err, KETTLE_CAUSE_NONE, certificate ? "certificate" : "private_key",
+			kettle_fail(err, KETTLE_EINVAL, "`certificate` and `private_key` belong together."));
 	return 0;
 }
 
@@ -563,6 +568,7 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 {
 	struct discord *discord = self;
 	struct bot_settings *settings = &discord->settings;
+	json_decref(discord->options);
 	discord->options = json_deep_copy(section);
 	section = discord->options;
 	int rc = check_way(section, err);

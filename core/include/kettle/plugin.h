@@ -63,7 +63,10 @@ struct kettle_plugin {
 
 	/* Makes an instance; host stays valid until destroy has returned. */
 	int (*create)(const struct kettle_host *host, void **ret_self, struct kettle_error *err);
-	/* options: the checked section with defaults filled in. Checks what the table cannot express. */
+	/*
+	 * options: the checked section with defaults filled in. Checks what the table cannot express. A `member` of the error
+	 * names the option at fault: `kettle config check` then calls it again without that one, for the next fault.
+	 */
 	int (*configure)(void *self, const json_t *options, struct kettle_error *err);
 	/* Starts the plugin; must not block. NULL: nothing to start. */
 	int (*start)(void *self, struct kettle_error *err);

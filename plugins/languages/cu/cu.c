@@ -427,11 +427,12 @@ cu_configure(void *self, const json_t *section, struct kettle_error *err)
 	const char *toolkit = json_text_or_null(section, "toolkit");
 	AUTO_JSON json_t *changed = json_copy((json_t *)section);
 	if (toolkit && toolkit[0] != '/')
-		return kettle_fail(
-			err, KETTLE_EINVAL, "`toolkit` must be the absolute path of a folder, not `%.200s`.", toolkit);
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "toolkit",
+			kettle_fail(err, KETTLE_EINVAL, "`toolkit` must be the absolute path of a folder, not `%.200s`.", toolkit));
 	if (toolkit && !member_is(section, "nvcc", "nvcc"))
-		return kettle_fail(err, KETTLE_EINVAL,
-			"`nvcc` and `toolkit` both name a compiler: leave `nvcc` out where `toolkit` is %.200s.", toolkit);
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "nvcc",
+			kettle_fail(err, KETTLE_EINVAL,
+				"`nvcc` and `toolkit` both name a compiler: leave `nvcc` out where `toolkit` is %.200s.", toolkit));
 	if (toolkit)
 		json_object_set_new(changed, "nvcc", json_sprintf("%s/bin/nvcc", toolkit));
 	return kettle_compiled_configure(self, changed, err);

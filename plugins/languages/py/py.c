@@ -509,12 +509,7 @@ triton_target(const struct plan_builder *builder)
 static bool
 was_imported(const struct plan_builder *builder, const char *module)
 {
-	const json_t *name;
-	size_t i;
-	json_array_foreach(json_object_get(builder->request->task, "imported"), i, name)
-		if (strcmp(json_string_value(name), module) == 0)
-			return true;
-	return false;
+	return list_has_text(json_object_get(builder->request->task, "imported"), module);
 }
 
 /*
@@ -646,8 +641,9 @@ py_configure(void *self, const json_t *section, struct kettle_error *err)
 {
 	const char *python = json_text_or_empty(section, "python");
 	if (!python[0] || (python[0] != '/' && strchr(python, '/')))
-		return kettle_fail(err, KETTLE_EINVAL,
-			"`python` must be the name of an interpreter or its absolute path, not `%.200s`.", python);
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "python",
+			kettle_fail(err, KETTLE_EINVAL,
+				"`python` must be the name of an interpreter or its absolute path, not `%.200s`.", python));
 	return kettle_compiled_configure(self, section, err);
 }
 

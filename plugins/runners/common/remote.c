@@ -309,7 +309,8 @@ remote_configure(struct remote *remote, const json_t *section, struct kettle_err
 {
 	const char *key = json_text_or_null(section, "key");
 	remote->has_key = key != NULL;
-	return key ? sealed_key_parse(key, remote->key, err) : 0;
+	int rc = key ? sealed_key_parse(key, remote->key, err) : 0;
+	return rc < 0 ? kettle_blame(err, KETTLE_CAUSE_NONE, "key", rc) : 0;
 }
 
 int

@@ -386,14 +386,16 @@ api_new(
 	const char *version = settings->version;
 	struct tokens read;
 	if (!base)
-		return kettle_fail(err, KETTLE_EINVAL,
-			"`url` is not the URL of an API, such as https://api.github.com or https://ghe.example/api/v3: "
-			"https (http for this machine itself), without user, query and fragment.");
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "url",
+			kettle_fail(err, KETTLE_EINVAL,
+				"`url` is not the URL of an API, such as https://api.github.com or https://ghe.example/api/v3: "
+				"https (http for this machine itself), without user, query and fragment."));
 	if (!version[0] || strspn(version, "0123456789-") != strlen(version))
-		return kettle_fail(err, KETTLE_EINVAL, "`api_version` is not a date such as 2026-03-10.");
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "api_version",
+			kettle_fail(err, KETTLE_EINVAL, "`api_version` is not a date such as 2026-03-10."));
 	int rc = tokens_read(&read, settings->tokens, err);
 	if (rc < 0)
-		return rc;
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "token", rc);
 	struct api *api = xcalloc(1, sizeof(*api));
 	*api = (struct api){.host = host,
 		.base = STEAL(base),

@@ -111,8 +111,9 @@ make_header(const json_t *section, const char *option, const char *name, char **
 	const char *value = json_text_or_null(section, option);
 	for (const char *at = value; at && *at; at++)
 		if (*at <= ' ' || *at > '~')
-			return kettle_fail(
-				err, KETTLE_EINVAL, "The secret `%s` is no part of a token of Modal: it must be one word.", option);
+			return kettle_blame(err, KETTLE_CAUSE_NONE, option,
+				kettle_fail(err, KETTLE_EINVAL, "The secret `%s` is not part of a token of Modal: it must be one word.",
+					option));
 	*ret_header = value ? xasprintf("%s: %s", name, value) : NULL;
 	return 0;
 }
@@ -124,11 +125,11 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	const char *text = json_text_or_null(section, "url");
 	AUTO_FREE char *url = text ? remote_url(text) : NULL;
 	if (text && !url)
-		return kettle_fail(err, KETTLE_EINVAL,
-			"`url` must be that of the app, such as https://NAME.modal.run (http for this machine itself), without "
-			"user, "
-			"query and fragment, not `%.200s`.",
-			text);
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "url",
+			kettle_fail(err, KETTLE_EINVAL,
+				"`url` must be that of the app, such as https://NAME.modal.run (http for this machine itself), without "
+				"user, query and fragment, not `%.200s`.",
+				text));
 	free_secret(STEAL(modal->key));
 	free_secret(STEAL(modal->secret));
 	int rc = make_header(section, "token_id", "Modal-Key", &modal->key, err);

@@ -107,8 +107,10 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	struct slurm *slurm = self;
 	const char *folder = json_text_or_empty(section, "folder"), *config = json_text_or_null(section, "config");
 	if (strpbrk(folder, "%\\\n"))
-		return kettle_fail(err, KETTLE_EINVAL,
-			"`folder` has a %%, a backslash or a newline, which sbatch would not take as it is: use another path.");
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "folder",
+			kettle_fail(err, KETTLE_EINVAL,
+				"`folder` has a %%, a backslash or a newline, which sbatch would not take as it is: use another "
+				"path."));
 	int rc = remote_configure(&slurm->remote, section, err);
 	if (rc < 0)
 		return rc;
