@@ -388,7 +388,7 @@ void unit_health_remember(struct engine *engine, const struct unit *unit, const 
 void unit_health_give_up(struct engine *engine, struct unit *unit, const char *why);
 /* Disables or enables the unit in memory. The caller stores the state. */
 void unit_health_disable(struct engine *engine, struct unit *unit, enum unit_cause cause, const char *why);
-void unit_health_ready(struct engine *engine, struct unit *unit, const char *why);
+void unit_health_ready(struct engine *engine, struct unit *unit, bool operator, const char * why);
 /* Pauses a unit on which, its runner says, no job can run until the operator changes something. Tells admins once. */
 void unit_health_unusable(struct engine *engine, struct unit *unit, const char *why);
 /*

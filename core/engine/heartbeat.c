@@ -73,7 +73,7 @@ on_heartbeat(void *arg, const struct kettle_error *err)
 			unit->label, (unsigned long long)waited_ms);
 	if (unit->disabled.cause != UNIT_SILENT)
 		return;
-	unit_health_ready(engine, unit, "its kettle-exec responds again");
+	unit_health_ready(engine, unit, false, "its kettle-exec responds again");
 	unit_health_remember(engine, unit, "its kettle-exec responds again");
 }
 

@@ -114,14 +114,21 @@ note_wait(struct engine *engine, const struct unit *unit, enum unit_wait wait, i
 
 /* ---- disabled and enabled ---- */
 
-void
-unit_health_disable(struct engine *engine, struct unit *unit, enum unit_cause cause, const char *why)
+/* still: the database says so, not an event of now. */
+static void
+disable(struct engine *engine, struct unit *unit, enum unit_cause cause, const char *why, bool still)
 {
 	unit->disabled.cause = cause;
 	utf8_copy(unit->disabled.why, sizeof(unit->disabled.why), why);
-	log_write(
-		KETTLE_LOG_WARNING, "engine", "unit %s is disabled%s %s", unit->label, cause == UNIT_OPERATOR ? "" : ":", why);
+	log_write(KETTLE_LOG_WARNING, "engine", "unit %s is %sdisabled%s %s", unit->label, still ? "still " : "",
+		cause == UNIT_OPERATOR ? "" : ":", why);
 	unit->disabled.test_at_ms = clock_ms(engine->setup.clock) + ENGINE_TEST_MS;
+}
+
+void
+unit_health_disable(struct engine *engine, struct unit *unit, enum unit_cause cause, const char *why)
+{
+	disable(engine, unit, cause, why, false);
 }
 
 void
@@ -261,9 +268,9 @@ engine_obstacles(const struct engine *engine, const char *runner, const json_t *
 }
 
 void
-unit_health_ready(struct engine *engine, struct unit *unit, const char *why)
+unit_health_ready(struct engine *engine, struct unit *unit, bool operator, const char * why)
 {
-	log_write(KETTLE_LOG_INFO, "engine", "unit %s is enabled: %s", unit->label, why);
+	log_write(KETTLE_LOG_INFO, "engine", "unit %s is enabled%s %s", unit->label, operator? "" : ":", why);
 	unit->disabled.cause = UNIT_ENABLED;
 	(void)obstacle_ends(engine, unit, UNIT_UNUSABLE);
 	if (unit->heartbeat.open)
@@ -311,7 +318,7 @@ take_state(struct engine *engine, struct unit *unit, const json_t *row)
 	if (cause == UNIT_SILENT)
 		unit_health_remember(engine, unit, "its kettle-exec was restarted");
 	else
-		unit_health_disable(engine, unit, cause, json_text_or_empty(row, "reason"));
+		disable(engine, unit, cause, json_text_or_empty(row, "reason"), true);
 }
 
 static void
@@ -573,7 +580,7 @@ quarantined(void *arg, struct engine *engine, struct unit *unit, const struct ke
 	if (err->code != 0)
 		return;
 	forget_facts(unit);
-	unit_health_ready(engine, unit, "it passed its test");
+	unit_health_ready(engine, unit, false, "it passed its test");
 	unit_health_remember(engine, unit, "it passed its test");
 }
 
@@ -649,7 +656,7 @@ on_identified(void *arg, const struct kettle_error *err)
 		take_state(wait->engine, unit, wait->row);
 		/* The load disabled it by its key, but the stored state is that of another unit. No job has run here since. */
 		if (wait->request.idle && unit->disabled.cause && !settings_unit_cause(wait->row))
-			unit_health_ready(wait->engine, unit, "the disabled unit is a different one");
+			unit_health_ready(wait->engine, unit, false, "the disabled unit is a different one");
 	}
 	end_facts(wait, NULL);
 	free(wait);
@@ -761,7 +768,7 @@ engine_unit_set(struct engine *engine, const json_t *listed, bool disabled, cons
 	if (!unit || disabled)
 		return;
 	forget_facts(unit);
-	unit_health_ready(engine, unit, reason);
+	unit_health_ready(engine, unit, true, reason);
 }
 
 int
