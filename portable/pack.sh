@@ -35,7 +35,7 @@ mkdir "$name/bin" "$name/lib/kettle/shared"
 # What talks to other machines goes into the second archive, with its libraries.
 rm -rf "$name-http"
 mkdir -p "$name-http/$name/lib/kettle/plugins"
-for plugin in discord github modal slurm ssh; do
+for plugin in discord github modal slurm ssh web; do
 	[ ! -f "$name/lib/kettle/plugins/$plugin.so" ] || mv "$name/lib/kettle/plugins/$plugin.so" "$name-http/$name/lib/kettle/plugins/"
 done
 # objects, services: programs and libraries, one a line.

@@ -154,6 +154,11 @@ struct http_stream *http_stream_open(struct http_request *request, const char *t
 	void (*closed)(void *arg), void *arg);
 /* Sends a piece, of which the stream takes a reference of its own. false: nothing can be sent any more. */
 bool http_stream_send(struct http_stream *stream, struct http_chunk *chunk);
+/*
+ * Sends the last piece, of any size; only http_stream_end follows. Its client has as long to take what is left as for an
+ * answer of that size.
+ */
+bool http_stream_send_last(struct http_stream *stream, struct http_chunk *chunk);
 /* Ends a stream when what was sent has gone out, and gives it back; closed is not called after this returns. */
 void http_stream_end(struct http_stream *stream);
 

@@ -18,7 +18,8 @@
 #include "base/xalloc.h"
 
 #define EVENTS_TYPE "text/event-stream"
-#define OLD_BLOCK 1024    /* bytes that the library takes at a time for HTTP/1.0, which has no chunks */
+#define OLD_BLOCK 1024 /* bytes that the library takes at a time for HTTP/1.0, which has no chunks */
+#define MS_PER_S 1000
 #define RETRY_MIN_MS 1000 /* for clients whose stream the server ends: they come back within a range of time */
 #define RETRY_RANGE_MS 4000
 #define RETRY_STEP_MS 811
@@ -104,7 +105,7 @@ static void
 list(struct http_stream *stream)
 {
 	struct http_server *server = stream->server;
-	if (stream->listed || stream->over || (!stream->idle && !stream->cut))
+	if (stream->listed || stream->over || (!stream->idle && !stream->cut && !stream->ended))
 		return;
 	stream->listed = true;
 	stream->refs++;
@@ -238,22 +239,35 @@ http_stream_open(struct http_request *request, const char *type, const struct ht
 	return stream;
 }
 
-bool
-http_stream_send(struct http_stream *stream, struct http_chunk *chunk)
+static bool
+send_piece(struct http_stream *stream, struct http_chunk *chunk, bool is_last)
 {
 	struct http_server *server = stream->server;
 	(void)pthread_mutex_lock(&server->lock);
 	bool open = !stream->over && !stream->cut && !stream->ended;
-	if (open && chunk->size > HTTP_STREAM_BEHIND - stream->behind) {
+	if (open && !is_last && chunk->size > HTTP_STREAM_BEHIND - stream->behind) {
 		stream->cut = true;
 		open = false;
 		list(stream);
 	} else if (open && chunk->size > 0) {
 		add_piece(stream, chunk);
+		stream->ended = is_last;
 		list(stream);
 	}
 	(void)pthread_mutex_unlock(&server->lock);
 	return open;
+}
+
+bool
+http_stream_send(struct http_stream *stream, struct http_chunk *chunk)
+{
+	return send_piece(stream, chunk, false);
+}
+
+bool
+http_stream_send_last(struct http_stream *stream, struct http_chunk *chunk)
+{
+	return send_piece(stream, chunk, true);
 }
 
 void
@@ -279,6 +293,10 @@ streams_send(struct http_server *server)
 		struct http_stream *stream = server->busy;
 		server->busy = stream->next_busy;
 		stream->listed = false;
+		/* Its client does not have for ever to read what is left. */
+		if (!stream->over && stream->ended && stream->connection)
+			http_connection_limit(
+				stream->connection, server->request_ms + stream->behind / HTTP_SERVER_RATE * MS_PER_S);
 		if (!stream->over && stream->idle)
 			http_connection_resume(stream->connection);
 		else if (!stream->over && stream->cut)

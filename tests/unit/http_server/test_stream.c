@@ -125,6 +125,29 @@ tells_ends(void **state)
 	(void)close(older);
 }
 
+/* What a stream ends with may be larger than what a reader may be behind. */
+static void
+ends_with_much(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_BUF struct buf rest = {0}, all = {0};
+	const size_t size = 16 * HTTP_STREAM_BEHIND;
+	int fd;
+	server_start(f);
+	struct http_stream *stream = open_stream(f, 0, &fd);
+	send_text(stream, "data: 1\n\n", true);
+	AUTO_FREE char *large = xmalloc(size);
+	(void)memset(large, 'x', size);
+	struct http_chunk *chunk = http_chunk_new(large, size);
+	assert_true(http_stream_send_last(stream, chunk));
+	http_chunk_unref(chunk);
+	send_text(stream, "data: 2\n\n", false);
+	http_stream_end(stream);
+	assert_int_equal(client_answer(fd, &rest, NULL, &all), 200);
+	assert_int_equal(all.len, strlen("data: 1\n\n") + size);
+	(void)close(fd);
+}
+
 /* After 15 s without a piece a comment line comes, by which proxies and clients see that the server is there. */
 static void
 breaks_silence(void **state)
@@ -246,6 +269,7 @@ sends_from_threads(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(sends_pieces, server_setup, server_teardown),
 	cmocka_unit_test_setup_teardown(tells_ends, server_setup, server_teardown),
+	cmocka_unit_test_setup_teardown(ends_with_much, server_setup, server_teardown),
 	cmocka_unit_test_setup_teardown(breaks_silence, server_setup_simulated, server_teardown),
 	cmocka_unit_test_setup_teardown(ends_with_the_server, server_setup, server_teardown),
 	cmocka_unit_test_setup_teardown(sends_from_threads, server_setup, server_teardown),

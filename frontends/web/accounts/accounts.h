@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who people are in a browser: logins by Discord, GitHub or an OpenID Connect provider, the session's cookie, and the
+ * confirmation of logins of programs (logins.h).
+ *
+ * A session is a token of the core, made by `login.begin` and confirmed as the identity that the provider vouches for.
+ */
+#ifndef KETTLE_WEB_ACCOUNTS_H
+#define KETTLE_WEB_ACCOUNTS_H
+
+#include "web/visit/web.h"
+
+#define ACCOUNTS_FORM_MAX 4096   /* bytes of a form */
+#define ACCOUNTS_STATES_MAX 4096 /* logins at providers that are under way */
+
+struct accounts *accounts_new(struct web *web);
+void accounts_free(struct accounts *accounts); /* NULL is allowed */
+/*
+ * Answers what belongs to logins in a browser: /login, /logout, /auth/start/PROVIDER, /auth/return/PROVIDER,
+ * /link/CODE. false: the request is for something else. On the server's thread.
+ */
+bool accounts_request(struct web *web, struct http_request *request);
+/* How much body such a request may have; 0: it is for something else. */
+size_t accounts_body_max(const struct http_request *request);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * POST and GET /api/v1/COMMAND: the commands of the core, as the command table has them. The body of a POST is an object
+ * of the arguments; a GET, for commands that read, has them in its query. With `Accept: text/event-stream` the answer is
+ * a stream: the command's progress as events `progress`, then `answer` or `error`.
+ */
+#ifndef KETTLE_WEB_API_H
+#define KETTLE_WEB_API_H
+
+#include "web/visit/web.h"
+
+#define API_BODY_MAX (16u << 20) /* bytes: a file of 8 MiB in base64 */
+#define API_VALUES_MAX 500000    /* values of JSON in a body */
+
+/* Answers a request for the command `name`. On the server's thread. */
+void api_request(struct web *web, struct http_request *request, const char *name);
+/* Whether a command is for requests without a credential: one that only reads. */
+bool api_is_open(const json_t *row);
+/* Whether a GET can call a command: it reads, and its arguments are plain values. */
+bool api_has_get(const json_t *row);
+
+#endif

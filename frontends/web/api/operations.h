@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* For whoever runs the server: /health, /ready and /metrics. On the server's thread. */
+#ifndef KETTLE_WEB_OPERATIONS_H
+#define KETTLE_WEB_OPERATIONS_H
+
+#include "web/visit/web.h"
+
+/* Whether a client's token is the one of the configuration, in constant time; false where either is NULL. [any] */
+bool operations_token_is(const char *token, const char *expected);
+/* Answers whether the engine can take and run submissions: 200, or 503 with a sentence for each fault. */
+void operations_ready(struct web *web, struct http_request *request);
+/* Answers with metrics in Prometheus' text format. */
+void operations_metrics(struct web *web, struct http_request *request);
+
+#endif

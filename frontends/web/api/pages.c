@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* Kept answers for nobody about public boards. */
+#include <config.h>
+
+#include "web/api/pages.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "web/visit/respond.h"
+
+#define BUCKETS 1024 /* of keys; a power of two */
+#define BOARDS 256   /* counters of changes; boards with the same hash share one */
+
+struct page {
+	struct page *next; /* in its bucket */
+	char *key, *board; /* board NULL: of several */
+	struct http_content *content;
+	char tag[TAG_SIZE];
+	size_t size;
+	uint64_t until_ms;
+};
+
+struct pages {
+	struct web *web;
+	pthread_mutex_t lock;
+	/* Under the lock. */
+	struct page *buckets[BUCKETS];
+	size_t count, bytes;
+	uint64_t total, all, boards[BOARDS]; /* changes: of anything, of all boards at once, of each */
+};
+
+/* FNV-1a; names of boards ignore case, and keys are told apart by strcmp. */
+static uint64_t
+hash_of(const char *text)
+{
+	uint64_t hash = UINT64_C(14695981039346656037);
+	for (; *text; text++)
+		hash = (hash ^ (uint64_t)tolower((unsigned char)*text)) * UINT64_C(1099511628211);
+	return hash >> 32;
+}
+
+static struct page **
+bucket_of(struct pages *pages, const char *key)
+{
+	return &pages->buckets[hash_of(key) % BUCKETS];
+}
+
+static void
+remove_page(struct pages *pages, struct page **link)
+{
+	struct page *page = *link;
+	*link = page->next;
+	pages->count--;
+	pages->bytes -= page->size;
+	http_content_unref(page->content);
+	free(page->key);
+	free(page->board);
+	free(page);
+}
+
+/* The link to the page with this key, or to NULL where it would go. */
+static struct page **
+find(struct pages *pages, const char *key)
+{
+	struct page **link = bucket_of(pages, key);
+	while (*link && strcmp((*link)->key, key) != 0)
+		link = &(*link)->next;
+	return link;
+}
+
+/* Removes the pages of a board and those of several; board NULL: all. */
+static void
+remove_of(struct pages *pages, const char *board)
+{
+	for (size_t i = 0; i < BUCKETS; i++)
+		for (struct page **link = &pages->buckets[i]; *link;)
+			if (!board || !(*link)->board || strcasecmp((*link)->board, board) == 0)
+				remove_page(pages, link);
+			else
+				link = &(*link)->next;
+}
+
+static void
+answer(struct http_request *request, struct http_content *content_take, const char *tag)
+{
+	http_answer(request, respond_knows(request, tag) ? STATUS_NOT_MODIFIED : STATUS_OK, content_take);
+}
+
+bool
+pages_answer(struct pages *pages, const char *key, struct http_request *request)
+{
+	struct http_content *content = NULL;
+	char tag[TAG_SIZE];
+	uint64_t now_ms = pages->web->host->monotonic_ms(pages->web->host);
+	(void)pthread_mutex_lock(&pages->lock);
+	struct page **link = find(pages, key);
+	if (*link && (*link)->until_ms > now_ms) {
+		content = http_content_ref((*link)->content);
+		(void)memcpy(tag, (*link)->tag, sizeof(tag));
+	} else if (*link) {
+		remove_page(pages, link);
+	}
+	(void)pthread_mutex_unlock(&pages->lock);
+	if (content)
+		answer(request, content, tag);
+	return content != NULL;
+}
+
+/* Under the lock. */
+static uint64_t
+changes_of(const struct pages *pages, const char *board)
+{
+	return board ? pages->all + pages->boards[hash_of(board) % BOARDS] : pages->total;
+}
+
+uint64_t
+pages_changes(struct pages *pages, const char *board)
+{
+	(void)pthread_mutex_lock(&pages->lock);
+	uint64_t changes = changes_of(pages, board);
+	(void)pthread_mutex_unlock(&pages->lock);
+	return changes;
+}
+
+void
+pages_keep(struct pages *pages, const char *key, const char *board, uint64_t changes, const char *type,
+	const char *text, struct http_request *request)
+{
+	struct page *page = xcalloc(1, sizeof(*page));
+	*page = (struct page){.key = xstrdup(key),
+		.board = board ? xstrdup(board) : NULL,
+		.size = strlen(text),
+		.until_ms = pages->web->host->monotonic_ms(pages->web->host) + PAGES_KEEP_MS};
+	page->content = respond_kept(type, text, page->size, page->tag);
+	struct http_content *content = http_content_ref(page->content);
+	char tag[TAG_SIZE];
+	(void)memcpy(tag, page->tag, sizeof(tag));
+	(void)pthread_mutex_lock(&pages->lock);
+	if (pages->count >= PAGES_MAX || pages->bytes + page->size > PAGES_BYTES_MAX)
+		remove_of(pages, NULL);
+	struct page **link = find(pages, key);
+	if (*link)
+		remove_page(pages, link);
+	link = find(pages, key);
+	page->next = *link;
+	*link = page;
+	pages->count++;
+	pages->bytes += page->size;
+	if (changes != changes_of(pages, board) || page->size > PAGES_BYTES_MAX)
+		remove_page(pages, link);
+	(void)pthread_mutex_unlock(&pages->lock);
+	answer(request, content, tag);
+}
+
+void
+pages_event(struct pages *pages, const json_t *event)
+{
+	const char *kind = json_text_or_empty(event, "kind"), *board = json_text_or_null(event, "leaderboard_name");
+	/* Jobs change nothing that nobody sees: where they change a ranking, rank.changed follows. */
+	bool of_board = strncmp(kind, "leaderboard.", strlen("leaderboard.")) == 0 || strcmp(kind, "rank.changed") == 0;
+	bool of_all = strncmp(kind, "user.", strlen("user.")) == 0 || strcmp(kind, "reset") == 0;
+	if (!of_board && !of_all)
+		return;
+	(void)pthread_mutex_lock(&pages->lock);
+	pages->total++;
+	if (of_all || !board)
+		pages->all++;
+	else
+		pages->boards[hash_of(board) % BOARDS]++;
+	remove_of(pages, of_all ? NULL : board);
+	(void)pthread_mutex_unlock(&pages->lock);
+}
+
+struct pages *
+pages_new(struct web *web)
+{
+	struct pages *pages = xcalloc(1, sizeof(*pages));
+	pages->web = web;
+	pages->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	return pages;
+}
+
+void
+pages_free(struct pages *pages)
+{
+	if (!pages)
+		return;
+	remove_of(pages, NULL);
+	(void)pthread_mutex_destroy(&pages->lock);
+	free(pages);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Kept answers for nobody about public boards, so that a board that everybody looks at is read and rendered once for
+ * each change. An answer is kept until an event about its board, at most PAGES_KEEP_MS: some of it changes with time.
+ */
+#ifndef KETTLE_WEB_PAGES_H
+#define KETTLE_WEB_PAGES_H
+
+#include "web/visit/web.h"
+
+#define PAGES_MAX 1024              /* answers */
+#define PAGES_BYTES_MAX (64u << 20) /* of all of them */
+#define PAGES_KEEP_MS 2000
+
+struct pages *pages_new(struct web *web);
+void pages_free(struct pages *pages); /* NULL is allowed */
+/* Answers the request by the kept answer with this key; false: there is none. [any] */
+bool pages_answer(struct pages *pages, const char *key, struct http_request *request);
+/* How often a board (NULL: of an answer about several) has changed; for pages_keep. [any] */
+uint64_t pages_changes(struct pages *pages, const char *board);
+/*
+ * Answers the request with a text of that type, and keeps it under the key unless the board has changed since `changes`
+ * was read, which was before the answer was made. [any]
+ */
+void pages_keep(struct pages *pages, const char *key, const char *board, uint64_t changes, const char *type,
+	const char *text, struct http_request *request);
+/* An event of the core, after which answers may be wrong. Loop thread. */
+void pages_event(struct pages *pages, const json_t *event);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* KernelBot's HTTP API: sending, following, listing and deleting submissions. */
+#include <config.h>
+
+#include "web/compat/compat.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "web/compat/results.h"
+#include "web/visit/respond.h"
+
+#define LIST_MAX 100
+#define NAME_SHOWN 19 /* bytes of a file's name at which a client cuts */
+
+/* ---- POST /submission/BOARD/DEVICE/MODE ---- */
+
+static void
+put_accepted(struct visit *visit, const json_t *devices)
+{
+	const json_t *id = json_object_get(visit->data, "id");
+	AUTO_JSON json_t *value = json_pack("{s:{s:O, s:O}, s:o, s:s}", "details", "id", id, "job_status_id", id,
+		"runner_queue", compat_queue(devices, json_text_or_empty(visit->data, "device")), "status", "accepted");
+	respond_json(visit->request, STATUS_ACCEPTED, value);
+}
+
+/* The submission is there, whether the queue can be told or not. */
+static void
+accept_alone(struct visit *visit, const struct kettle_error *err)
+{
+	(void)err;
+	put_accepted(visit, NULL);
+}
+
+static void
+answer_accepted(struct visit *visit, json_t *devices)
+{
+	put_accepted(visit, devices);
+	visit_end(visit);
+}
+
+static void
+ask_queue(struct visit *visit, json_t *result)
+{
+	const json_t *job = json_array_get(json_object_get(result, "jobs"), 0);
+	json_object_set(visit->data, "id", json_object_get(result, "id"));
+	json_object_set(visit->data, "device", json_object_get(job, "device"));
+	visit->fail = accept_alone;
+	visit_call(visit, "device.list", json_pack("{s:b}", "known", 1), answer_accepted);
+}
+
+static void
+submit(struct visit *visit, json_t *result)
+{
+	(void)result;
+	if (!compat_upload_refused(visit))
+		compat_call_board(visit, "submit", json_incref(json_object_get(visit->data, "args")), ask_queue);
+}
+
+void
+compat_submit(struct web *web, struct http_request *request)
+{
+	compat_visit_user(web, request, submit, compat_upload(request, 1, false));
+}
+
+static void
+submit_late(struct visit *visit, json_t *result)
+{
+	json_t *args = json_object_get(visit->data, "args");
+	(void)result;
+	if (compat_upload_refused(visit))
+		return;
+	json_object_set_new(args, "late", json_true());
+	visit_call_admin(visit, "submit", json_incref(args), ask_queue);
+}
+
+void
+compat_admin_submit(struct web *web, struct http_request *request)
+{
+	if (compat_is_admin(web, request))
+		compat_visit_user(web, request, submit_late, compat_upload(request, 2, false));
+}
+
+/* ---- GET /user/submissions ---- */
+
+/* A name that clients can cut at any byte: without characters outside of ASCII, where it is long. */
+static json_t *
+shown_name(const char *name)
+{
+	AUTO_FREE char *copy = xstrdup(name);
+	char *to = copy;
+	if (strlen(name) <= NAME_SHOWN)
+		return json_string(name);
+	for (const char *from = name; *from;) {
+		size_t len = utf8_length(from, strlen(from));
+		*to++ = len == 1 ? *from : '_';
+		from += len ? len : 1;
+	}
+	*to = '\0';
+	return json_string(copy);
+}
+
+static json_t *
+listed_runs(const json_t *row)
+{
+	json_t *runs = json_array();
+	size_t i;
+	const json_t *run;
+	json_array_foreach(json_object_get(row, "runs"), i, run)
+		if (json_is_number(json_object_get(run, "score")))
+			json_array_append_new(runs, json_pack("{s:O, s:O}", "gpu_type", json_object_get(run, "gpu_type"), "score",
+											json_object_get(run, "score")));
+	return runs;
+}
+
+static void
+answer_list(struct visit *visit, json_t *result)
+{
+	static const char *const members[] = {"id", "leaderboard_name", "submission_time", "done"};
+	AUTO_JSON json_t *rows = json_array();
+	size_t i;
+	const json_t *row;
+	json_array_foreach(result, i, row) {
+		json_t *shown = json_object();
+		for (size_t k = 0; k < ARRAY_SIZE(members); k++)
+			json_object_set(shown, members[k], json_object_get(row, members[k]));
+		json_object_set_new(shown, "file_name", shown_name(json_text_or_empty(row, "file_name")));
+		json_object_set_new(shown, "runs", listed_runs(row));
+		json_array_append_new(rows, shown);
+	}
+	compat_answer(visit, STATUS_OK, rows);
+}
+
+static void
+list(struct visit *visit, json_t *result)
+{
+	(void)result;
+	visit_call(visit, "submission.list", json_incref(visit->data), answer_list);
+}
+
+void
+compat_submissions(struct web *web, struct http_request *request)
+{
+	struct kettle_error err = {0};
+	struct query query = {0};
+	AUTO_JSON json_t *args = json_object();
+	int rc = compat_take_page(request, LIST_MAX, args, &query, &err);
+	const char *board = query_value(&query, "leaderboard");
+	if (board)
+		json_object_set_new(args, "leaderboard", json_string(board));
+	if (rc < 0)
+		compat_refuse(request, STATUS_BAD_REQUEST, err.message);
+	else
+		compat_visit_user(web, request, list, STEAL(args));
+	query_free(&query);
+}
+
+/* ---- GET /user/submissions/ID ---- */
+
+static void
+answer_submission(struct visit *visit, json_t *devices)
+{
+	json_t *shown = json_object_get(visit->data, "shown");
+	const json_t *job = json_array_get(json_object_get(visit->data, "jobs"), 0);
+	json_object_set_new(shown, "runner_queue", compat_queue(devices, json_text_or_empty(job, "device")));
+	compat_answer(visit, STATUS_OK, shown);
+}
+
+static void
+show(struct visit *visit, json_t *result)
+{
+	struct kettle_error err = {0};
+	/* Of another user's submission there is no note. */
+	if (!json_object_get(result, "note")) {
+		(void)kettle_fail(&err, KETTLE_EACCES, "This is a submission of another user.");
+		visit_fail(visit, &err);
+		return;
+	}
+	json_object_set_new(visit->data, "shown", results_shown(result));
+	json_object_set(visit->data, "jobs", json_object_get(result, "jobs"));
+	visit_call(visit, "device.list", json_pack("{s:b}", "known", 1), answer_submission);
+}
+
+static void
+ask_submission(struct visit *visit, json_t *result)
+{
+	(void)result;
+	visit_call(visit, "submission.show", json_incref(json_object_get(visit->data, "args")), show);
+}
+
+/* The arguments of a command for the submission that the path names; NULL: it is no number. */
+static json_t *
+id_of(struct http_request *request)
+{
+	long long id = 0;
+	if (number_parse_integer(http_segment(request, 2), &id) && id > 0)
+		return json_pack("{s:I}", "id", (json_int_t)id);
+	compat_refuse(request, STATUS_BAD_REQUEST, "The number of the submission must be a whole number above 0.");
+	return NULL;
+}
+
+void
+compat_submission(struct web *web, struct http_request *request)
+{
+	json_t *args = id_of(request);
+	if (args)
+		compat_visit_user(web, request, ask_submission, json_pack("{s:o}", "args", args));
+}
+
+/* ---- DELETE /user/submissions/ID ---- */
+
+static void
+answer_deleted(struct visit *visit, json_t *result)
+{
+	AUTO_JSON json_t *value = json_pack("{s:s, s:O}", "status", "ok", "submission_id", json_object_get(result, "id"));
+	compat_answer(visit, STATUS_OK, value);
+}
+
+static void delete (struct visit *visit, json_t *result)
+{
+	(void)result;
+	visit_call(visit, "submission.delete", json_incref(visit->data), answer_deleted);
+}
+
+void
+compat_submission_delete(struct web *web, struct http_request *request)
+{
+	json_t *args = id_of(request);
+	if (args)
+		compat_visit_user(web, request, delete, args);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who sends a request: the user of its token, or nobody. Checked tokens are remembered, by their hash, for a minute, and
+ * forgotten when a token or login is revoked or a user changes.
+ */
+#ifndef KETTLE_WEB_CALLER_H
+#define KETTLE_WEB_CALLER_H
+
+#include "web/visit/web.h"
+
+#define CALLERS_MAX 4096 /* tokens remembered; more are checked at each request */
+#define CALLERS_KEEP_MS 60000
+
+/* actor: the caller, or the web's `nobody`; borrowed. err->code not 0: the credential is no good, or cannot be checked. */
+typedef void (*caller_fn)(void *arg, const json_t *actor, const struct kettle_error *err);
+
+struct callers *callers_new(struct web *web);
+void callers_free(struct callers *callers); /* NULL is allowed */
+/*
+ * The token of `Authorization: Bearer TOKEN`; NULL: there is none, "!": the header is no such thing, so that it is
+ * refused as a token. Borrowed from the request.
+ */
+const char *callers_bearer(const struct http_request *request);
+/*
+ * Finds who has the token; NULL and "" are nobody's. Calls done once: at once, or later on the loop thread. EACCES: the
+ * token is unknown, expired or revoked. [any]
+ */
+void callers_identify(struct callers *callers, const char *token, caller_fn done, void *arg);
+/* An event of the core, after which remembered tokens may be wrong. Loop thread. */
+void callers_event(struct callers *callers, const json_t *event);
+
+#endif

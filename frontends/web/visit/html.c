@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Pages of HTML. */
+#include <config.h>
+
+#include "web/visit/html.h"
+
+#include <string.h>
+
+void
+html_add(struct buf *page, const char *text)
+{
+	for (; *text; text++)
+		if (strchr("&<>\"'", *text))
+			buf_printf(page, "&#%d;", *text);
+		else
+			buf_add(page, text, 1);
+}
+
+void
+html_add_page(struct buf *page, const char *title, const struct buf *content)
+{
+	buf_printf(page,
+		"<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
+		"content=\"width=device-width\"><title>%s</title>\n<h1>%s</h1>\n%s</html>\n",
+		title, title, content->data ? content->data : "");
+}
+
+void
+html_respond(struct http_request *request, unsigned status, const char *title, const struct buf *content)
+{
+	static const struct http_header headers[] = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"},
+		{"Referrer-Policy", "same-origin"},
+		{"Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'"}, {NULL, NULL}};
+	AUTO_BUF struct buf page = {0};
+	html_add_page(&page, title, content);
+	http_answer(request, status, http_content_new("text/html; charset=utf-8", page.data, page.len, headers));
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Pages of HTML. All [any]. */
+#ifndef KETTLE_WEB_HTML_H
+#define KETTLE_WEB_HTML_H
+
+#include "base/buf.h"
+#include "http/server.h"
+
+/* Adds a text in which nothing is markup. */
+void html_add(struct buf *page, const char *text);
+/* Adds a whole page: content is HTML, title is trusted text. */
+void html_add_page(struct buf *page, const char *title, const struct buf *content);
+/* Answers with a page that no cache keeps and that loads nothing. */
+void html_respond(struct http_request *request, unsigned status, const char *title, const struct buf *content);
+
+#endif

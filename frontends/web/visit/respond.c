@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Answers as JSON, and errors. */
+#include <config.h>
+
+#include "web/visit/respond.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hash.h"
+
+#define JSON_TYPE "application/json"
+#define RETRY_S 5 /* seconds after which a request that could not be served is worth another try */
+#define NUMBER_SIZE 24
+#define HASH_SIZE 65
+#define TAG_DIGITS 32
+
+static const struct http_header uncached[] = {
+	{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}, {NULL, NULL}};
+
+static void
+respond(struct http_request *request, unsigned status, const char *type, const char *text, size_t size,
+	const struct http_header *headers)
+{
+	http_answer(request, status, http_content_new(type, text, size, headers));
+}
+
+static void
+respond_value(struct http_request *request, unsigned status, const json_t *value, const struct http_header *headers)
+{
+	AUTO_FREE char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	respond(request, status, JSON_TYPE, text, strlen(text), headers);
+}
+
+void
+respond_json(struct http_request *request, unsigned status, const json_t *value)
+{
+	respond_value(request, status, value, uncached);
+}
+
+void
+respond_text(struct http_request *request, unsigned status, const char *type, const char *text)
+{
+	respond(request, status, type, text, strlen(text), uncached);
+}
+
+/* ---- errors ---- */
+
+void
+error_tell(const struct kettle_host *host, const struct kettle_error *err, struct kettle_error *ret_told)
+{
+	uint32_t number = 0;
+	*ret_told = *err;
+	if (kettle_error_http(err->code) != STATUS_INTERNAL)
+		return;
+	random_bytes(&number, sizeof(number));
+	host->log(host, KETTLE_LOG_ERROR, "Fault %08" PRIx32 ": %s", number, err->message);
+	(void)kettle_fail(ret_told, err->code, "A fault of the server: its log has it as %08" PRIx32 ".", number);
+}
+
+json_t *
+error_value(const struct kettle_host *host, const struct kettle_error *err)
+{
+	struct kettle_error told;
+	error_tell(host, err, &told);
+	json_t *value = json_pack("{s:s, s:s}", "code", kettle_error_name(told.code), "message", told.message);
+	if (*told.member)
+		json_object_set_new(value, "member", json_string(told.member));
+	if (kettle_cause_name(told.cause))
+		json_object_set_new(value, "cause", json_string(kettle_cause_name(told.cause)));
+	if (told.retry_s)
+		json_object_set_new(value, "retry_s", json_integer(told.retry_s));
+	return value;
+}
+
+void
+respond_retry(struct http_request *request, unsigned status, const json_t *value, unsigned retry_s)
+{
+	char after[NUMBER_SIZE];
+	if (retry_s == 0 && status == STATUS_UNAVAILABLE)
+		retry_s = RETRY_S;
+	(void)snprintf(after, sizeof(after), "%u", retry_s);
+	const struct http_header headers[] = {
+		uncached[0], uncached[1], {retry_s ? "Retry-After" : NULL, after}, {NULL, NULL}};
+	respond_value(request, status, value, headers);
+}
+
+void
+respond_error(struct http_request *request, const struct kettle_host *host, const struct kettle_error *err)
+{
+	AUTO_JSON json_t *value = json_pack("{s:o}", "error", error_value(host, err));
+	respond_retry(request, (unsigned)kettle_error_http(err->code), value, err->retry_s);
+}
+
+static void
+refuse(struct http_request *request, unsigned status, const char *code, const char *message, const char *name,
+	const char *value)
+{
+	AUTO_JSON json_t *body = json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", message);
+	const struct http_header headers[] = {uncached[0], uncached[1], {name, value}, {NULL, NULL}};
+	respond_value(request, status, body, headers);
+}
+
+void
+respond_refusal(struct http_request *request, unsigned status, const char *code, const char *message)
+{
+	bool unknown = status == STATUS_UNAUTHORIZED;
+	refuse(request, status, code, message, unknown ? "WWW-Authenticate" : NULL, "Bearer");
+}
+
+void
+respond_not_allowed(struct http_request *request, const char *methods)
+{
+	char message[80];
+	(void)snprintf(message, sizeof(message), "This address takes %s.", methods);
+	refuse(request, STATUS_NOT_ALLOWED, kettle_error_name(KETTLE_EINVAL), message, "Allow", methods);
+}
+
+/* ---- what clients may keep ---- */
+
+struct http_content *
+respond_kept(const char *type, const char *text, size_t size, char ret_tag[TAG_SIZE])
+{
+	char hash[HASH_SIZE];
+	sha256_hex(text, size, hash);
+	(void)snprintf(ret_tag, TAG_SIZE, "\"%.*s\"", TAG_DIGITS, hash);
+	const struct http_header headers[] = {
+		{"Cache-Control", "no-cache"}, {"ETag", ret_tag}, {"X-Content-Type-Options", "nosniff"}, {NULL, NULL}};
+	return http_content_new(type, text, size, headers);
+}
+
+bool
+respond_knows(const struct http_request *request, const char *tag)
+{
+	const char *known = http_header_value(request, "If-None-Match");
+	return known && (strcmp(known, "*") == 0 || strstr(known, tag));
+}

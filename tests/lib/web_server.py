@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""A Kettle with the frontend web, and requests to it: what the tests of that frontend share."""
+import dataclasses
+import http.client
+import json
+import re
+import socket
+import subprocess
+
+import kettle_test as kt
+from fake_client import interpreter
+from polling import LIMIT_S, poll
+
+CHECK = kt.SOURCE / "tests" / "lib" / "check_openapi.py"
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("kettle.test", timeout=LIMIT_S)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+@dataclasses.dataclass
+class Answer:
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    @property
+    def code(self):
+        """Of an error."""
+        return self.json["error"]["code"]
+
+
+class Stream:
+    """An event stream that is open."""
+
+    def __init__(self, connection, answer):
+        self.connection, self.answer, self.status = connection, answer, answer.status
+
+    def block(self):
+        """The fields of the next event; None: the stream has ended. A comment is no event."""
+        found = {}
+        while line := self.answer.readline():
+            name, _, value = line.decode().rstrip("\n").partition(":")
+            if line == b"\n" and "data" in found:
+                return {**found, "data": json.loads(found["data"])}
+            if name:
+                assert name not in found, f"{name} comes twice in an event: {found}"
+                found[name] = value.strip()
+        return None
+
+    def until(self, kind):
+        """All events up to the first of that kind."""
+        seen = []
+        while not seen or seen[-1]["event"] != kind:
+            block = self.block()
+            assert block, f"the stream ended before `{kind}`: {seen}"
+            seen.append(block)
+        return seen
+
+    def close(self):
+        self.answer.close()
+        self.connection.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Web:
+    def __init__(self, scratch, port=False, env=None, **options):
+        """port: it listens on a port that the system chooses, else on a unix socket."""
+        self.scratch, self.records, self.socket = scratch, [], None if port else scratch.root / "web.sock"
+        section = {"listen": "127.0.0.1:0" if port else f"unix:{self.socket}", "url": "http://kettle.test", **options}
+        scratch.config.write_text(scratch.config.read_text() + f"frontends: {{cli: {{}}, web: {json.dumps(section)}}}\n")
+        self.env, self.server, self.port = env, None, None
+
+    def start(self):
+        self.server = self.scratch.serve(env=self.env)
+        if self.socket:
+            poll(lambda: socket.socket(socket.AF_UNIX).connect_ex(str(self.socket)) == 0, "the frontend's socket")
+        else:
+            found = poll(lambda: re.search(r"web.* port (\d+)\.", self.log()), lambda: f"the frontend's port:\n{self.log()}")
+            self.port = int(found[1])
+        return self
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def log(self):
+        return self.server.log.read_text()
+
+    def stop(self):
+        self.server.terminate()
+        status = self.server.wait(timeout=60)
+        assert status == 0, f"status {status}: {self.log()}"
+
+    def token(self, user=None, name="test"):
+        return self.scratch.json(*(("--user", user) if user else ()), "token", "create", name)["token"]
+
+    # ---- requests ----
+
+    def connect(self):
+        return UnixConnection(self.socket) if self.socket else http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
+
+    def open(self, method, path, body=None, headers=(), token=None):
+        """Sends a request: (connection, answer). body: a value as JSON, or bytes as they are."""
+        headers = dict(headers)
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        if body is not None and not isinstance(body, bytes):
+            headers.setdefault("Content-Type", "application/json")
+            body = json.dumps(body).encode()
+        connection = self.connect()
+        connection.request(method, path, body, headers)
+        return connection, connection.getresponse()
+
+    def request(self, method, path, body=None, headers=(), token=None):
+        connection, answer = self.open(method, path, body, headers, token)
+        found = Answer(answer.status, answer.headers, answer.read())
+        connection.close()
+        self.records.append({"method": method, "path": path, "sent": None if isinstance(body, bytes) else body, "status": found.status,
+                             "type": answer.headers.get("Content-Type"), "body": found.body.decode(errors="replace")})
+        return found
+
+    def call(self, command, args=None, status=200, **more):
+        """A command by POST."""
+        found = self.request("POST", f"/api/v1/{command}", {} if args is None else args, **more)
+        assert found.status == status, f"{command} {args}: {found.status}, not {status}: {found.body[:600]}"
+        return found.json
+
+    def get(self, path, status=200, **more):
+        found = self.request("GET", path, **more)
+        assert found.status == status, f"{path}: {found.status}, not {status}: {found.body[:600]}"
+        return found
+
+    def stream(self, path, method="GET", body=None, headers=(), token=None):
+        connection, answer = self.open(method, path, body, {"Accept": "text/event-stream", **dict(headers)}, token)
+        return Stream(connection, answer)
+
+    def raw(self, data):
+        """What comes to these bytes until the server closes the connection, which the last request says."""
+        connection = self.connect()
+        connection.connect()
+        connection.sock.sendall(data)
+        with connection.sock, connection.sock.makefile("rb") as stream:
+            return stream.read()
+
+    def ended(self, submission, token):
+        """A submission when it is done."""
+        def look():
+            found = self.call("submission.show", {"id": submission}, token=token)
+            return found["done"] and found
+        return poll(look, f"the end of submission {submission}")
+
+    # ---- the document ----
+
+    def check_document(self):
+        """Fails unless the OpenAPI document is one, and all answers so far are as it says."""
+        python = interpreter("KETTLE_TEST_GITHUB")
+        if not python:
+            raise kt.Skip("no environment with PyGithub (./quickstart test makes it)")
+        document = self.get("/openapi.json").json
+        given = json.dumps({"document": document, "records": self.records})
+        done = subprocess.run([python, "-B", CHECK], input=given, capture_output=True, text=True, timeout=LIMIT_S)
+        assert done.returncode == 0, done.stdout + done.stderr
