@@ -326,6 +326,14 @@ command_engine_fn cmd_plugin_test; /* the conformance checks (conformance.h) */
 command_engine_fn cmd_config_check;
 command_engine_fn cmd_config_reload; /* as on SIGHUP. A fault is the error, and the old configuration goes on */
 
+/* ---- cmd_login.c: logs in and out at the server of --server. The caller's process ---- */
+
+#define LOGIN_WAIT_MS 600000 /* how long a login may wait to be confirmed */
+
+command_engine_fn cmd_login;      /* begins a login */
+command_engine_fn cmd_login_wait; /* waits until it is confirmed, and keeps the token (server_token.h) */
+command_engine_fn cmd_logout;     /* revokes the token, and forgets it */
+
 /* ---- cmd_version.c: the parts of this installation. The caller's process ---- */
 
 command_engine_fn cmd_version;

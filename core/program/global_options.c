@@ -18,6 +18,7 @@ static const struct global {
 } table[] = {
 	{"config", NULL, offsetof(struct globals, config), 0},
 	{"db", NULL, offsetof(struct globals, database), 0},
+	{"server", "KETTLE_SERVER", offsetof(struct globals, server), 0},
 	{"user", "KETTLE_USER", offsetof(struct globals, user), 0},
 	{"log-format", "KETTLE_LOG_FORMAT", offsetof(struct globals, log_format), 0},
 	{"log-level", "KETTLE_LOG_LEVEL", offsetof(struct globals, log_level), 0},

@@ -17,6 +17,7 @@
 #include "program/plugin_set.h"
 #include "session/core.h"
 #include "session/plugin_host.h"
+#include "session/server_token.h"
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
@@ -42,6 +43,7 @@ struct app {
 	struct core *core;
 	struct plugin_set *plugins;
 	char *login;
+	char *token; /* for the server of --server */
 	bool serve, stopping;
 	bool hang;     /* a plugin has not stopped */
 	bool watching; /* signals are set up */
@@ -419,6 +421,8 @@ setup(struct app *app, struct kettle_error *err)
 		.io = app->io,
 		.http = http_new(app->io, &http),
 		.commands = commands,
+		.server = app->serve ? NULL : app->globals.server,
+		.token = app->token,
 		.database = json_text_or_null(root, "database"),
 		.chosen = app->config->chosen,
 		.named = app->globals.database != NULL,
@@ -452,6 +456,8 @@ app_run(struct app *app)
 {
 	struct kettle_error err = {0};
 	app->login = login_name();
+	if (app->globals.server)
+		app->token = server_token_read(app->globals.server, NULL);
 	if (setup(app, &err) < 0) {
 		complain(app, &err);
 		app->status = kettle_error_exit(err.code);
@@ -508,6 +514,7 @@ main(int argc, char **argv)
 	core_free(app.core);
 	config_free(app.config);
 	free(app.login);
+	free(app.token);
 	free(app.globals.argv);
 	if (uv_loop_close(&app.loop) != 0)
 		log_write(KETTLE_LOG_DEBUG, "kettle", "the loop was not empty at the end");

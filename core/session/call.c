@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "model/request_check.h"
+#include "session/web_client.h"
 #include "store/db_file.h"
 #include "store/db_lock.h"
 
@@ -472,6 +473,8 @@ call_route(struct call *call)
 		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
 	} else if (call->command->kind == COMMAND_LOCAL) {
 		run_local(call);
+	} else if (core->web) {
+		web_client_call(core->web, call);
 	} else if (core->setup.read_only) {
 		peek(call);
 	} else if (core->role == CORE_DETACHED && call->command->served && !is_served(core)) {
@@ -600,6 +603,8 @@ cancel_call(struct call *call)
 	unlink_call(call);
 	if (core->role == CORE_CLIENT && core->client && call->tries > 0)
 		client_cancel(core->client, call);
+	else if (core->web)
+		web_client_cancel(core->web, call);
 	if (answer)
 		answer(call->arg, &err, NULL);
 }

@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include "session/core_internal.h"
+#include "session/web_client.h"
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
@@ -31,6 +32,7 @@ core_new(const struct core_setup *setup)
 	core->spool = artifact_spool(setup->database);
 	core->secret_output = secret_output_path(setup->database);
 	core->env.spool = core->spool;
+	core->web = setup->server ? web_client_new(core) : NULL;
 	core->env.links = core->links.folder = download_url_folder(setup->database);
 	return core;
 }
@@ -73,6 +75,7 @@ core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void
 	} else if (!again) {
 		core->closing = true;
 		attach_stop(core, &err);
+		web_client_free(STEAL(core->web));
 		client_close(STEAL(core->client), core_ended, core);
 	}
 }

@@ -75,10 +75,15 @@ struct core_setup {
 	struct loop_services *io;
 	struct http *http;              /* for plugins; NULL: none, or closed */
 	const struct command *commands; /* the table */
-	const char *database;           /* path */
-	bool chosen;                    /* named for this call: reading does not create it */
-	bool named;                     /* named by --db: commands of the engine do not create it either */
-	const char *owner;              /* login name: becomes admin of a new database */
+	/*
+	 * The address of a server (kettle --server) and the token for it, or NULL: commands go there, but for local ones,
+	 * and there is no database.
+	 */
+	const char *server, *token;
+	const char *database; /* path */
+	bool chosen;          /* named for this call: reading does not create it */
+	bool named;           /* named by --db: commands of the engine do not create it either */
+	const char *owner;    /* login name: becomes admin of a new database */
 	const json_t *devices;
 	struct core_limits limits;
 	bool is_server; /* a server: jobs may be left to it */
@@ -115,6 +120,7 @@ struct core {
 	struct event_feed *feed;         /* of a server: events for its frontends */
 	struct board_clock *board_clock; /* of a server: when leaderboards open and end */
 	struct client *client;
+	struct web_client *web; /* of setup.server, else NULL */
 	int lock_fd;
 	char *spool;         /* where jobs leave files; see artifact.h */
 	char *secret_output; /* see secret_output.h */

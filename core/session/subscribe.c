@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include "session/core_internal.h"
+#include "session/web_client.h"
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
@@ -541,7 +542,9 @@ subscribe_begin(struct subscription *subscription)
 	subscription->told = false;
 	/* Progress has no past. The progress of commands in this process comes without the owner, too. */
 	subscription->live = member_true(subscription->filter, "task_run");
-	if (core->role == CORE_CLIENT)
+	if (core->web)
+		web_client_subscribe(core->web, subscription);
+	else if (core->role == CORE_CLIENT)
 		client_subscribe(core->client, subscription);
 	else if (core->role == CORE_OWNER && !subscription->live)
 		read_past(subscription);
@@ -618,7 +621,9 @@ end_subscription(struct subscription *subscription)
 {
 	const struct core *core = subscription->core;
 	subscription->dead = true;
-	if (core->role == CORE_CLIENT && core->client)
+	if (core->web)
+		web_client_unsubscribe(core->web, subscription->id);
+	else if (core->role == CORE_CLIENT && core->client)
 		client_unsubscribe(core->client, subscription->id);
 	if (subscription->busy == 0)
 		free_subscription(subscription);

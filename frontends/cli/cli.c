@@ -71,6 +71,7 @@ const struct args_ui cli_uis[] = {
 	{"task.new", .answer = task_new_answer},
 	{"competition.sync", .own = competition_options, .start = competition_start, .render = competition_render,
 		.status = competition_status},
+	{"login", .answer = login_answer},
 	{"plugin.info", .render = render_plugin_info},
 	{"plugin.test", .render = render_plugin_test, .status = render_plugin_test_status},
 	{"device.list", .render = render_device_list},

@@ -36,6 +36,7 @@ import outgoing  # noqa: E402
 import sandbox  # noqa: E402
 import scores  # noqa: E402
 import submissions  # noqa: E402
+import web  # noqa: E402
 import variation  # noqa: E402
 from measure import BUILD, HEAD, SECONDS, Box, Cannot, Section, figures, kept, machine, number_text, progress, table  # noqa: E402
 from plots import PICTURES  # noqa: E402
@@ -86,6 +87,9 @@ SECTIONS = {
     "board": (board.measure, "Leaderboard requests",
               "The time to answer a request for the first page (100 places), one request after the other, while verdicts with "
               "their runs are stored as fast as the disk allows. One user for every ten submissions."),
+    "web": (web.measure, "The frontend web",
+            "Requests over loopback by wrk, 16 connections, which takes a part of the same cores. *a board*: 100 places at most. Jobs of the "
+            "uploads wait behind one that sleeps."),
     "http": (outgoing.measure, "Outgoing HTTP",
              "1,000 requests of a plugin to a server on this machine, 64 at a time on connections that stay open: the CPU that the "
              "sending process takes for one. *each of the first 64*: libcurl is loaded, connections are opened, with their "

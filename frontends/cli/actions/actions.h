@@ -53,6 +53,9 @@ extern const struct args_option export_options[];
  */
 void export_start(struct run *run);
 
+/* ---- login.c: login at a server ---- */
+void login_answer(struct run *run, const json_t *result);
+
 /* ---- submit.c, submit_menu.c: submits a file: menus on a terminal, progress, a report ---- */
 extern const struct args_option submit_options[];
 extern const struct args_option task_run_options[];

@@ -21,6 +21,7 @@
 const struct args_option args_globals[] = {
 	{"config", 0, "FILE", "the configuration (KETTLE_CONFIG; default: the user's, then the system's, if they exist)"},
 	{"db", 0, "FILE", "the database (KETTLE_DB); commands that only read do not create it"},
+	{"server", 0, "URL", "call a server by HTTP in place of a database (KETTLE_SERVER)"},
 	{"user", 0, "NAME", "act as this user on a local database (KETTLE_USER; default: the login name)"},
 	{"json", 0, NULL, "print one JSON document on standard output and nothing else (KETTLE_JSON)"},
 	{"quiet", 0, NULL, "print only the last line, and why something failed (KETTLE_QUIET)"},
@@ -230,6 +231,19 @@ find_also(const json_t *table, int argc, const char *const *argv, const json_t *
 	return false;
 }
 
+/* Whether so many words begin the names of commands: `login confirm` is no argument of `login`. */
+static bool
+is_group(const json_t *table, int words, int argc, const char *const *argv)
+{
+	size_t i;
+	const json_t *command;
+	const char *rest;
+	json_array_foreach(table, i, command)
+		if (words <= argc && starts_with(command, words, argv, &rest))
+			return true;
+	return false;
+}
+
 int
 args_find(const json_t *table, int argc, const char *const *argv, const json_t **ret_command, int *ret_words,
 	struct kettle_error *err)
@@ -246,7 +260,7 @@ args_find(const json_t *table, int argc, const char *const *argv, const json_t *
 			if (!starts_with(command, words + 1, argv, &rest))
 				continue;
 			group = true;
-			if (*rest != '\0')
+			if (*rest != '\0' || is_group(table, words + 2, argc, argv))
 				continue;
 			*ret_command = command;
 			*ret_words = words + 1;

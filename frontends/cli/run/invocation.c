@@ -693,7 +693,7 @@ run_new(const struct kettle_host *host, const json_t *globals)
 static int
 late_globals(struct run *run, struct kettle_error *err)
 {
-	static const char *const of_main[] = {"config", "db", "user", "log-format", "log-level", "version"};
+	static const char *const of_main[] = {"config", "db", "server", "user", "log-format", "log-level", "version"};
 	for (size_t i = 0; i < ARRAY_SIZE(of_main); i++)
 		if (json_object_get(run->args.own, of_main[i]))
 			return kettle_fail(

@@ -136,9 +136,9 @@ pages_keep(struct pages *pages, const char *key, const char *board, uint64_t cha
 	struct page *page = xcalloc(1, sizeof(*page));
 	*page = (struct page){.key = xstrdup(key),
 		.board = board ? xstrdup(board) : NULL,
-		.size = strlen(text),
+		.size = strlen(text) + strlen(key),
 		.until_ms = pages->web->host->monotonic_ms(pages->web->host) + PAGES_KEEP_MS};
-	page->content = respond_kept(type, text, page->size, page->tag);
+	page->content = respond_kept(type, text, strlen(text), page->tag);
 	struct http_content *content = http_content_ref(page->content);
 	char tag[TAG_SIZE];
 	(void)memcpy(tag, page->tag, sizeof(tag));

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/* Logs this user in and out at another machine's server (kettle --server). The caller's process. */
+#include <config.h>
+
+#include "commands/handlers.h"
+
+#include "base/bounded_json.h"
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "session/core.h"
+#include "session/server_token.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ANSWER_MS 30000
+#define VALUES_MAX 10000
+#define WAIT_MS 2000 /* between two questions whether the login is confirmed */
+#define HOST_MAX 64
+
+struct login {
+	struct core *core;
+	kettle_answer answer;
+	void *arg;
+	char *token; /* NULL: the login is only begun */
+	char *name;  /* of the token, at the server */
+	int64_t until_ms;
+	struct kettle_timer *timer;
+};
+
+static void
+finish(struct login *login, const struct kettle_error *err, json_t *result)
+{
+	struct core *core = login->core;
+	login->answer(login->arg, err, err->code ? NULL : result);
+	free(login->token);
+	free(login->name);
+	free(login);
+	core_release(core);
+}
+
+/* An error of the server, or what is to be said where it has none. */
+static void
+explain(const struct kettle_error *err, const struct kettle_http_answer *told, const json_t *body,
+	struct kettle_error *ret_err)
+{
+	const char *message = json_text_or_null(json_object_get(body, "error"), "message");
+	if (err->code)
+		*ret_err = *err;
+	else if (message)
+		(void)kettle_fail(ret_err, KETTLE_EUNAVAIL, "%s", message);
+	else
+		(void)kettle_fail(ret_err, KETTLE_EUNAVAIL,
+			"The server answered with HTTP %d: is the address that of a Kettle server?", told->status);
+}
+
+static json_t *
+parse(const struct kettle_http_answer *told)
+{
+	return told && told->body ? bounded_json_parse(told->body, told->body_size, VALUES_MAX, 0, NULL) : NULL;
+}
+
+static int
+ask(struct login *login, const char *method, const char *path, const char *body, kettle_http_fn done,
+	struct kettle_error *err)
+{
+	const struct core_setup *setup = &login->core->setup;
+	const char *server = setup->server;
+	size_t len = strlen(server);
+	AUTO_FREE char *url = xasprintf("%.*s/api/v1/%s", (int)(server[len - 1] == '/' ? len - 1 : len), server, path);
+	AUTO_FREE char *credential = login->token ? xasprintf("Authorization: Bearer %s", login->token) : NULL;
+	const char *const headers[] = {"Content-Type: application/json", credential, NULL};
+	const struct kettle_http_request request = {.size = sizeof(request),
+		.method = method,
+		.url = url,
+		.headers = headers,
+		.body = body,
+		.body_size = body ? strlen(body) : 0,
+		.total_ms = ANSWER_MS,
+		.done = done,
+		.arg = login};
+	return http_send(setup->http, login->core, &request, NULL, err);
+}
+
+/* A login of this call; NULL: it is answered, since no server is named. */
+static struct login *
+new_login(struct core *core, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {0};
+	if (!core->setup.server) {
+		(void)kettle_fail(&err, KETTLE_EINVAL, "No server is named: give --server URL, or set KETTLE_SERVER.");
+		answer(arg, &err, NULL);
+		return NULL;
+	}
+	struct login *login = xcalloc(1, sizeof(*login));
+	*login = (struct login){.core = core, .answer = answer, .arg = arg};
+	core_hold(core);
+	return login;
+}
+
+/* ---- login: begins ---- */
+
+static void
+on_begun(void *arg, const struct kettle_error *err, const struct kettle_http_answer *told)
+{
+	struct login *login = arg;
+	struct kettle_error why = {0};
+	AUTO_JSON json_t *body = parse(told), *result = NULL;
+	if (err->code || told->status != 200 || !json_text_or_null(body, "token"))
+		explain(err, told, body, &why);
+	else
+		result = json_pack("{s:s, s:s, s:O, s:O, s:O, s:O}", "server", login->core->setup.server, "name", login->name,
+			"token", json_object_get(body, "token"), "code", json_object_get(body, "code"), "expires",
+			json_object_get(body, "expires"), "confirm_url", json_object_get(body, "confirm_url"));
+	finish(login, &why, result);
+}
+
+void
+cmd_login(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	char host[HOST_MAX + 1] = "";
+	struct kettle_error err = {0};
+	struct login *login = new_login(core, answer, arg);
+	(void)args;
+	if (!login)
+		return;
+	if (gethostname(host, HOST_MAX) != 0 || !*host)
+		(void)strcpy(host, "a command line");
+	login->name = xasprintf("kettle of %.24s on %.24s", actor->name, host);
+	AUTO_JSON json_t *value = json_pack("{s:s}", "name", login->name);
+	AUTO_FREE char *body = json_dumps(value, JSON_COMPACT);
+	if (ask(login, "POST", "login", body, on_begun, &err) < 0)
+		finish(login, &err, NULL);
+}
+
+/* ---- login.wait: until it is confirmed ---- */
+
+static void wait_again(void *arg);
+
+static void
+on_asked(void *arg, const struct kettle_error *err, const struct kettle_http_answer *told)
+{
+	struct login *login = arg;
+	struct kettle_error why = {0};
+	AUTO_JSON json_t *body = parse(told), *result = NULL;
+	bool waits = !err->code && (told->status == 401 || told->status == 503);
+	if (waits && clock_utc_ms(loop_clock(login->core->setup.io)) < login->until_ms &&
+		loop_timer_start(login->core->setup.io, WAIT_MS, 0, wait_again, login, &login->timer, &why) == 0)
+		return;
+	if (waits)
+		(void)kettle_fail(&why, KETTLE_EACCES, "Nobody has confirmed the login in time: begin again.");
+	else if (err->code || told->status != 200)
+		explain(err, told, body, &why);
+	else if (server_token_keep(login->core->setup.server, login->token, login->name, &why) == 0)
+		result =
+			json_pack("{s:s, s:O?}", "server", login->core->setup.server, "user_name", json_object_get(body, "name"));
+	finish(login, &why, result);
+}
+
+static void
+wait_again(void *arg)
+{
+	struct login *login = arg;
+	struct kettle_error err = {0};
+	login->timer = NULL;
+	if (ask(login, "GET", "user.show", NULL, on_asked, &err) < 0)
+		finish(login, &err, NULL);
+}
+
+void
+cmd_login_wait(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct login *login = new_login(core, answer, arg);
+	(void)actor;
+	if (!login)
+		return;
+	login->token = xstrdup(json_text_or_empty(args, "token"));
+	login->name = xstrdup(json_text_or_empty(args, "name"));
+	login->until_ms = clock_utc_ms(loop_clock(core->setup.io)) + LOGIN_WAIT_MS;
+	wait_again(login);
+}
+
+/* ---- logout ---- */
+
+static void
+on_revoked(void *arg, const struct kettle_error *err, const struct kettle_http_answer *told)
+{
+	struct login *login = arg;
+	struct kettle_error why = {0};
+	AUTO_JSON json_t *body = parse(told), *result = NULL;
+	/* A token that the server does not know any more is as good as revoked. */
+	if (err->code || (told->status != 200 && told->status != 401))
+		explain(err, told, body, &why);
+	else if (server_token_keep(login->core->setup.server, NULL, NULL, &why) == 0)
+		result = json_pack("{s:s}", "server", login->core->setup.server);
+	finish(login, &why, result);
+}
+
+void
+cmd_logout(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
+{
+	struct kettle_error err = {0};
+	struct login *login = new_login(core, answer, arg);
+	(void)actor;
+	(void)args;
+	if (!login)
+		return;
+	login->token = server_token_read(core->setup.server, &login->name);
+	if (!login->name) {
+		(void)kettle_fail(&err, KETTLE_ENOENT, "You are not logged in at %s by `kettle login`.", core->setup.server);
+		finish(login, &err, NULL);
+		return;
+	}
+	AUTO_JSON json_t *value = json_pack("{s:s}", "name", login->name);
+	AUTO_FREE char *body = json_dumps(value, JSON_COMPACT);
+	if (ask(login, "POST", "token.revoke", body, on_revoked, &err) < 0)
+		finish(login, &err, NULL);
+}

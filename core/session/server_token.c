@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* The tokens of this user at servers. */
+#include <config.h>
+
+#include "session/server_token.h"
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FILE_MAX (1u << 20)
+#define FILE_MODE 0600
+#define FOLDER_MODE 0700
+
+static char *
+folder_of_user(void)
+{
+	const char *base = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	if (base && *base == '/')
+		return path_join(base, "kettle");
+	return home && *home == '/' ? path_join(home, ".config/kettle") : NULL;
+}
+
+/* What the file holds; an empty object where there is none. New reference. */
+static json_t *
+read_tokens(const char *folder)
+{
+	AUTO_FREE char *path = path_join(folder, "tokens.json"), *text = NULL;
+	size_t size = 0;
+	json_t *tokens = file_read(path, FILE_MAX, &text, &size, NULL) == 0 ? json_loadb(text, size, 0, NULL) : NULL;
+	if (json_is_object(tokens))
+		return tokens;
+	json_decref(tokens);
+	return json_object();
+}
+
+/* An address without a slash at its end. New string. */
+static char *
+key_of(const char *server)
+{
+	size_t len = strlen(server);
+	return xstrndup(server, len && server[len - 1] == '/' ? len - 1 : len);
+}
+
+char *
+server_token_read(const char *server, char **ret_name)
+{
+	const char *given = getenv("KETTLE_TOKEN");
+	AUTO_FREE char *folder = folder_of_user(), *key = key_of(server);
+	if (ret_name)
+		*ret_name = NULL;
+	if (given && *given)
+		return xstrdup(given);
+	AUTO_JSON json_t *tokens = folder ? read_tokens(folder) : NULL;
+	const json_t *kept = json_object_get(tokens, key);
+	const char *token = json_text_or_null(kept, "token");
+	if (token && ret_name)
+		*ret_name = xstrdup(json_text_or_empty(kept, "name"));
+	return token ? xstrdup(token) : NULL;
+}
+
+int
+server_token_keep(const char *server, const char *token, const char *name, struct kettle_error *err)
+{
+	AUTO_FREE char *folder = folder_of_user(), *key = key_of(server);
+	if (!folder)
+		return kettle_fail(err, KETTLE_EIO, "The token cannot be kept: HOME is not set.");
+	AUTO_JSON json_t *tokens = read_tokens(folder);
+	if (token)
+		json_object_set_new(tokens, key, json_pack("{s:s, s:s}", "token", token, "name", name));
+	else
+		(void)json_object_del(tokens, key);
+	AUTO_FREE char *text = json_dumps(tokens, JSON_INDENT(2)), *path = path_join(folder, "tokens.json");
+	int rc = file_mkdirs(folder, FOLDER_MODE, err);
+	return rc < 0 ? rc : file_write(path, text, strlen(text), FILE_MODE, err);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A client of another machine's server, by HTTP.
+ *
+ * Theory of operation. Each call is a request whose answer is an event stream: progress, then the answer or an error.
+ * Each subscription is a stream of its own, which begins again behind the last event when it breaks off.
+ */
+#include <config.h>
+
+#include "session/web_client.h"
+
+#include "base/bounded_json.h"
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "session/event_reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define IDLE_MS 60000  /* a stream has a line every 15 s */
+#define BEGIN_MS 60000 /* until an answer begins */
+#define AGAIN_MS 1000  /* until a broken subscription is tried again */
+#define UNAUTHORIZED 401
+
+/* A request under way: of a call, or of a subscription. */
+struct ask {
+	struct web_client *client;
+	struct ask *next;
+	struct call *call;     /* NULL: of a subscription, or answered */
+	uint64_t subscription; /* 0: of a call */
+	json_t *filter;
+	int64_t last; /* number of the last event */
+	struct event_reader reader;
+	struct kettle_error fault; /* what was wrong with the stream */
+	struct kettle_timer *timer;
+	uint64_t request;
+};
+
+struct web_client {
+	struct core *core;
+	struct ask *asks;
+};
+
+/* ---- requests ---- */
+
+static void
+free_ask(struct ask *ask)
+{
+	struct web_client *client = ask->client;
+	struct ask **link = &client->asks;
+	while (*link != ask)
+		link = &(*link)->next;
+	*link = ask->next;
+	loop_timer_stop(client->core->setup.io, ask->timer);
+	event_reader_free(&ask->reader);
+	json_decref(ask->filter);
+	free(ask);
+}
+
+/* Any JSON value from the server, bounded; NULL: it is none. */
+static json_t *
+parse(const char *text, size_t size)
+{
+	AUTO_BUF struct buf object = {0};
+	buf_adds(&object, "{\"value\":");
+	buf_add(&object, text, size);
+	buf_adds(&object, "}");
+	AUTO_JSON json_t *parsed = bounded_json_parse(object.data, object.len, BOUNDED_JSON_VALUES, 0, NULL);
+	return json_incref(json_object_get(parsed, "value"));
+}
+
+/* Reads the error of an answer; EUNAVAIL where it is none of Kettle's. */
+static void
+read_error(const json_t *error, int status, struct kettle_error *ret_err)
+{
+	static const struct {
+		const char *name;
+		int code;
+	} codes[] = {
+#define X(name, value, wire, text) {wire, value},
+		KETTLE_ERRORS(X)
+#undef X
+	};
+	const char *name = json_text_or_empty(error, "code"), *message = json_text_or_null(error, "message");
+	int code = KETTLE_EUNAVAIL;
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (strcmp(codes[i].name, name) == 0)
+			code = codes[i].code;
+	if (status == UNAUTHORIZED)
+		(void)kettle_fail(ret_err, KETTLE_EACCES, "%.800s `kettle login` logs in there.", message ? message : "");
+	else if (message)
+		(void)kettle_fail(ret_err, code, "%s", message);
+	else
+		(void)kettle_fail(ret_err, code, "The server answered with HTTP %d.", status);
+	ret_err->retry_s = (unsigned)member_int(error, "retry_s");
+	(void)kettle_blame(
+		ret_err, kettle_cause_find(json_text_or_null(error, "cause")), json_text_or_empty(error, "member"), 0);
+}
+
+static void on_part(void *arg, const void *data, size_t size);
+
+static void on_done(void *arg, const struct kettle_error *err, const struct kettle_http_answer *answer);
+
+static int
+send_ask(struct ask *ask, const char *method, const char *path, const char *body, struct kettle_error *err)
+{
+	const struct core_setup *setup = &ask->client->core->setup;
+	size_t len = strlen(setup->server);
+	AUTO_FREE char *url =
+		xasprintf("%.*s%s", (int)(setup->server[len - 1] == '/' ? len - 1 : len), setup->server, path);
+	AUTO_FREE char *credential = setup->token ? xasprintf("Authorization: Bearer %s", setup->token) : NULL;
+	const char *const headers[] = {"Accept: text/event-stream", body ? "Content-Type: application/json" : credential,
+		body ? credential : NULL, NULL};
+	const struct kettle_http_request request = {.size = sizeof(request),
+		.method = method,
+		.url = url,
+		.headers = headers,
+		.body = body,
+		.body_size = body ? strlen(body) : 0,
+		.total_ms = BEGIN_MS,
+		.idle_ms = IDLE_MS,
+		.on_part = on_part,
+		.done = on_done,
+		.arg = ask};
+	return http_send(setup->http, ask->client, &request, &ask->request, err);
+}
+
+static struct ask *
+new_ask(struct web_client *client)
+{
+	struct ask *ask = xcalloc(1, sizeof(*ask));
+	ask->client = client;
+	ask->next = client->asks;
+	client->asks = ask;
+	return ask;
+}
+
+/* ---- calls ---- */
+
+static void
+answer(struct ask *ask, const struct kettle_error *err, json_t *result)
+{
+	struct call *call = STEAL(ask->call);
+	if (call)
+		call_answer(call, err, result);
+}
+
+/* The progress is that of this process's own calls. */
+static void
+publish_progress(const struct ask *ask, json_t *event)
+{
+	if (!json_is_object(event) || !ask->call)
+		return;
+	json_object_set_new(event, "caller", json_integer((json_int_t)ask->call->waiter.caller));
+	core_publish(ask->client->core, event);
+}
+
+static void
+on_call_event(void *arg, const char *name, const char *data, size_t size)
+{
+	struct ask *ask = arg;
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *value = parse(data, size);
+	if (!value) {
+		(void)kettle_fail(&ask->fault, KETTLE_EIO, "The server sent what is no JSON.");
+	} else if (strcmp(name, "answer") == 0) {
+		answer(ask, NULL, value);
+	} else if (strcmp(name, "error") == 0) {
+		read_error(value, 0, &err);
+		answer(ask, &err, NULL);
+	} else if (strcmp(name, "progress") == 0) {
+		publish_progress(ask, value);
+	}
+}
+
+void
+web_client_call(struct web_client *client, struct call *call)
+{
+	struct ask *ask = new_ask(client);
+	struct kettle_error err = {0};
+	AUTO_FREE char *path = xasprintf("/api/v1/%s", call->command->name);
+	AUTO_FREE char *body = json_dumps(call->args, JSON_COMPACT);
+	ask->call = call;
+	ask->reader = (struct event_reader){.fn = on_call_event, .arg = ask};
+	if (send_ask(ask, "POST", path, body, &err) < 0) {
+		answer(ask, &err, NULL);
+		free_ask(ask);
+	}
+}
+
+void
+web_client_cancel(struct web_client *client, struct call *call)
+{
+	const struct kettle_error err = {.code = KETTLE_ECANCELED, .message = "The call was cancelled."};
+	struct ask *ask = client->asks;
+	while (ask && ask->call != call)
+		ask = ask->next;
+	if (!ask)
+		return;
+	http_cancel(client->core->setup.http, client, ask->request);
+	answer(ask, &err, NULL);
+	free_ask(ask);
+}
+
+/* ---- subscriptions ---- */
+
+static void
+on_feed_event(void *arg, const char *name, const char *data, size_t size)
+{
+	struct ask *ask = arg;
+	AUTO_JSON json_t *event = parse(data, size);
+	(void)name;
+	if (!json_is_object(event))
+		return;
+	if (json_object_get(event, "seq"))
+		ask->last = member_int(event, "seq");
+	subscriptions_receive(ask->client->core, ask->subscription, event);
+}
+
+static void follow(void *arg);
+
+static void
+follow_later(struct ask *ask)
+{
+	struct kettle_error err = {0};
+	if (loop_timer_start(ask->client->core->setup.io, AGAIN_MS, 0, follow, ask, &ask->timer, &err) < 0)
+		free_ask(ask);
+}
+
+/* Adds a value of a query. */
+static void
+add_escaped(struct buf *text, const char *value)
+{
+	for (const unsigned char *at = (const unsigned char *)value; *at; at++)
+		buf_printf(text, "%%%02X", *at);
+}
+
+static void
+follow(void *arg)
+{
+	struct ask *ask = arg;
+	struct kettle_error err = {0};
+	const char *board = json_text_or_null(ask->filter, "leaderboard");
+	json_int_t submission = member_int(ask->filter, "submission");
+	AUTO_BUF struct buf path = {0};
+	ask->timer = NULL;
+	ask->reader = (struct event_reader){.fn = on_feed_event, .arg = ask};
+	buf_adds(&path, "/api/v1/events?");
+	if (board) {
+		buf_adds(&path, "leaderboard=");
+		add_escaped(&path, board);
+		buf_adds(&path, "&");
+	}
+	if (submission)
+		buf_printf(&path, "submission=%lld&", (long long)submission);
+	if (ask->last >= 0)
+		buf_printf(&path, "after=%lld", (long long)ask->last);
+	if (send_ask(ask, "GET", path.data, NULL, &err) < 0)
+		follow_later(ask);
+}
+
+void
+web_client_subscribe(struct web_client *client, const struct subscription *subscription)
+{
+	/* The progress of own calls comes with them. */
+	if (member_true(subscription->filter, "task_run"))
+		return;
+	struct ask *ask = new_ask(client);
+	ask->subscription = subscription->id;
+	ask->filter = json_deep_copy(subscription->filter);
+	ask->last = subscription->last;
+	follow(ask);
+}
+
+void
+web_client_unsubscribe(struct web_client *client, uint64_t id)
+{
+	struct ask *ask = client->asks;
+	while (ask && ask->subscription != id)
+		ask = ask->next;
+	if (!ask)
+		return;
+	http_cancel(client->core->setup.http, client, ask->request);
+	free_ask(ask);
+}
+
+/* ---- both ---- */
+
+static void
+on_part(void *arg, const void *data, size_t size)
+{
+	struct ask *ask = arg;
+	if (ask->fault.code == 0)
+		(void)event_reader_add(&ask->reader, data, size, &ask->fault);
+}
+
+/* Why a call has no answer. */
+static void
+explain(const struct ask *ask, const struct kettle_error *err, const struct kettle_http_answer *told,
+	struct kettle_error *ret_err)
+{
+	if (ask->fault.code) {
+		*ret_err = ask->fault;
+	} else if (err->code) {
+		*ret_err = *err;
+	} else if (told->status >= 200 && told->status < 300) {
+		(void)kettle_fail(ret_err, KETTLE_EUNAVAIL,
+			"The server ended before it answered: check whether the command took effect before you try again.");
+	} else {
+		AUTO_JSON json_t *body = told->body ? parse(told->body, told->body_size) : NULL;
+		read_error(json_object_get(body, "error"), told->status, ret_err);
+	}
+}
+
+static void
+on_done(void *arg, const struct kettle_error *err, const struct kettle_http_answer *told)
+{
+	struct ask *ask = arg;
+	struct kettle_error why = {0};
+	ask->request = 0;
+	bool refuses = told && told->status >= 400 && told->status < 500;
+	if (ask->subscription && !refuses) {
+		event_reader_free(&ask->reader);
+		ask->fault = (struct kettle_error){0};
+		follow_later(ask);
+		return;
+	}
+	if (ask->call) {
+		explain(ask, err, told, &why);
+		answer(ask, &why, NULL);
+	}
+	free_ask(ask);
+}
+
+struct web_client *
+web_client_new(struct core *core)
+{
+	struct web_client *client = xcalloc(1, sizeof(*client));
+	client->core = core;
+	return client;
+}
+
+void
+web_client_free(struct web_client *client)
+{
+	const struct kettle_error err = {.code = KETTLE_ECANCELED, .message = "The engine is stopping."};
+	if (!client)
+		return;
+	http_cancel_all(client->core->setup.http, client);
+	while (client->asks) {
+		answer(client->asks, &err, NULL);
+		free_ask(client->asks);
+	}
+	free(client);
+}
