@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "commands/local_job.h"
 #include "commands/task_run.h"
 #include "session/core.h"
 #include "task/task_form.h"
@@ -252,11 +253,10 @@ verify_read(void *arg)
 static void
 publish_result(const struct verify *verify, json_t *result)
 {
-	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:I, s:O, s:I, s:I}", "kind", "progress", "task_run", 1,
-		"caller", (json_int_t)verify->waiter.caller, "solution", result, "done",
+	json_t *members = json_pack("{s:O, s:I, s:I}", "solution", result, "done",
 		(json_int_t)json_array_size(verify->results), "of", (json_int_t)verify->count);
-	if (progress)
-		core_publish(verify->core, progress);
+	if (members)
+		local_job_tell(verify->core, verify->waiter.caller, members);
 }
 
 /* The verdict as the word that solutions use in `expect`. */

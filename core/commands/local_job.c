@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/json_access.h"
 #include "base/log.h"
+#include "base/times.h"
 #include "base/xalloc.h"
 #include "judge/unit_facts.h"
 #include "loop/loop_services.h"
@@ -233,12 +234,22 @@ local_job_start(struct core *core, struct inflight_job *job, const char *kind, j
 }
 
 void
+local_job_tell(struct core *core, uint64_t caller, json_t *members_take)
+{
+	char now[TIME_TEXT_SIZE];
+	time_text(clock_utc_ms(loop_clock(core->setup.io)), now);
+	AUTO_JSON json_t *progress =
+		json_pack("{s:s, s:s, s:b, s:I}", "at", now, "kind", "progress", "task_run", 1, "caller", (json_int_t)caller);
+	(void)json_object_update_new(progress, members_take);
+	core_publish(core, progress);
+}
+
+void
 local_job_progress(struct core *core, uint64_t caller, const char *device, json_t *event_take)
 {
-	AUTO_JSON json_t *progress = json_pack("{s:s, s:b, s:I, s:s, s:o}", "kind", "progress", "task_run", 1, "caller",
-		(json_int_t)caller, "device", device, "event", event_take);
-	if (progress)
-		core_publish(core, progress);
+	json_t *members = json_pack("{s:s, s:o}", "device", device, "event", event_take);
+	if (members)
+		local_job_tell(core, caller, members);
 }
 
 void

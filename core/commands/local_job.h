@@ -28,7 +28,9 @@ void local_job_describe(const struct core *core, const json_t *task, json_t *uni
  */
 int local_job_start(struct core *core, struct inflight_job *job, const char *kind, json_t *unit,
 	const struct plan *plan, struct kettle_error *err);
-/* Publishes a command's progress on a device, or without one, for its caller (struct waiter). */
+/* Publishes a command's progress, with these members, for its caller (struct waiter). */
+void local_job_tell(struct core *core, uint64_t caller, json_t *members_take);
+/* The same for an event on a device, or on something else of that name. */
 void local_job_progress(struct core *core, uint64_t caller, const char *device, json_t *event_take);
 /* Publishes an event of a job of this process as progress on the device, without the secrets of the plan. */
 void local_job_publish(

@@ -231,8 +231,8 @@ int core_follow(struct core *core, const struct core_subscription *setup, uint64
 int core_unsubscribe(struct core *core, uint64_t id, kettle_fn ended, void *arg);
 /*
  * Delivers an event to the matching subscriptions whose users may see it. A command that takes long publishes its
- * progress as {"kind": "progress", "task_run": true, "caller": that of its waiter, …}, which reaches its caller, also
- * through the socket. An event without "at" gets the present time. Loop thread.
+ * progress as {"at", "kind": "progress", "task_run": true, "caller": that of its waiter, …}, which reaches its caller,
+ * also through the socket. Loop thread.
  */
 void core_publish(struct core *core, const json_t *event);
 

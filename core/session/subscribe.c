@@ -154,14 +154,6 @@ deliver(struct subscription *subscription, const json_t *event)
 	subscribe_release(subscription);
 }
 
-static void
-set_time(const struct core *core, json_t *event)
-{
-	char now[TIME_TEXT_SIZE];
-	time_text(clock_utc_ms(loop_clock(core->setup.io)), now);
-	(void)json_object_set_new(event, "at", json_string(now));
-}
-
 /* Takes a marker, and delivers it to those who want it. */
 static void
 deliver_marker(struct subscription *subscription, const json_t *marker)
@@ -182,15 +174,17 @@ static void
 mark(struct subscription *subscription, json_t *marker_take)
 {
 	AUTO_JSON json_t *marker = marker_take;
-	set_time(subscription->core, marker);
+	char now[TIME_TEXT_SIZE];
+	time_text(clock_utc_ms(loop_clock(subscription->core->setup.io)), now);
+	(void)json_object_set_new(marker, "at", json_string(now));
 	deliver_marker(subscription, marker);
 }
 
 static bool
 is_marker(const json_t *event)
 {
-	return member_is(event, "kind", "reset") || member_is(event, "kind", "caught_up") ||
-		   member_is(event, "kind", "refused");
+	const char *kind = json_text_or_empty(event, "kind");
+	return strcmp(kind, "reset") == 0 || strcmp(kind, "caught_up") == 0 || strcmp(kind, "refused") == 0;
 }
 
 void
@@ -329,10 +323,7 @@ offer_all(struct core *core, const struct event *event)
 void
 core_publish(struct core *core, const json_t *json)
 {
-	AUTO_JSON json_t *timed = json_object_get(json, "at") ? NULL : json_copy((json_t *)json);
-	if (timed)
-		set_time(core, timed);
-	const struct event event = event_read(timed ? timed : json);
+	const struct event event = event_read(json);
 	if (event.local) {
 		offer_bucket(*bucket_of_number(core, INTEREST_CALLER, (uint64_t)event.caller), INTEREST_CALLER, &event);
 	} else if (changes_rights(&event)) {
