@@ -407,7 +407,8 @@ on_user(struct visit *visit, json_t *user)
 	const char *name = provider ? json_text_or_empty(user, provider->user_name) : "";
 	json_t *id = json_is_integer(subject) ? json_sprintf("%lld", (long long)json_integer_value(subject))
 										  : json_incref((json_t *)subject);
-	if (!json_is_string(id) || !*json_string_value(id)) {
+	const json_t *claimed = json_object_get(visit->data, "claimed"); /* by the ID token */
+	if (!json_is_string(id) || !*json_string_value(id) || (claimed && !json_equal(id, claimed))) {
 		json_decref(id);
 		fail_visit(visit, KETTLE_EACCES, "The provider does not say who you are.");
 		return;
@@ -460,14 +461,17 @@ on_token(struct visit *visit, json_t *answer)
 {
 	const struct provider *provider =
 		find_provider(visit->web, json_text_or_empty(json_object_get(visit->data, "login"), "provider"));
-	const char *token = json_text_or_null(answer, "access_token"), *id = json_text_or_null(answer, "id_token");
-	AUTO_JSON json_t *claims = id ? claims_of(id) : NULL;
-	if (!provider || !token)
+	const char *token = json_text_or_null(answer, "access_token");
+	bool has_claims = provider && strcmp(provider->name, "oidc") == 0;
+	AUTO_JSON json_t *claims = has_claims ? claims_of(json_text_or_empty(answer, "id_token")) : NULL;
+	if (!provider || !token) {
 		fail_visit(visit, KETTLE_EACCES, "The provider refuses this login: begin again.");
-	else if (id && strcmp(provider->name, "oidc") == 0 && !is_ours(visit, provider, claims))
+	} else if (has_claims && !is_ours(visit, provider, claims)) {
 		fail_visit(visit, KETTLE_EACCES, "The provider's answer is not for this login: begin again.");
-	else
+	} else {
+		json_object_set(visit->data, "claimed", json_object_get(claims, "sub"));
 		ask_provider(visit, address_of(visit->web, provider, "user_url", provider->user), NULL, token, on_user);
+	}
 }
 
 static void
