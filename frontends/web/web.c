@@ -387,6 +387,7 @@ stop(void *self, kettle_fn done, void *arg)
 	frontend->stopped = done;
 	frontend->stopped_arg = arg;
 	(void)host->link_base(host, NULL, NULL);
+	visits_hurry(frontend->web.visits);
 	http_server_stop(frontend->web.server, on_stopped, frontend);
 }
 

@@ -14,6 +14,7 @@
 #include "web/visit/caller.h"
 
 #define LOOK_MS 1000 /* between two looks for visits that take too long */
+#define STOP_MS 3000 /* for what is under way when the server begins to stop */
 
 struct visits {
 	struct web *web;
@@ -350,6 +351,16 @@ visits_start(struct visits *visits, struct kettle_error *err)
 {
 	const struct kettle_host *host = visits->web->host;
 	return host->timer_start(host, LOOK_MS, LOOK_MS, look, visits, &visits->timer, err);
+}
+
+void
+visits_hurry(struct visits *visits)
+{
+	uint64_t until_ms = visits->web->host->monotonic_ms(visits->web->host) + STOP_MS;
+	(void)pthread_mutex_lock(&visits->lock);
+	for (struct visit *visit = visits->open; visit; visit = visit->next)
+		visit->until_ms = visit->until_ms < until_ms ? visit->until_ms : until_ms;
+	(void)pthread_mutex_unlock(&visits->lock);
 }
 
 /* A visit that waits for events; NULL: there is none. */

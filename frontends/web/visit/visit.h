@@ -43,6 +43,11 @@ struct visits *visits_new(struct web *web);
 void visits_free(struct visits *visits); /* NULL is allowed */
 /* Starts what the loop does for visits. Loop thread. */
 int visits_start(struct visits *visits, struct kettle_error *err);
+/*
+ * The server begins to stop: what takes longer than a few seconds from now on is cancelled, and fails with EUNAVAIL.
+ * Loop thread.
+ */
+void visits_hurry(struct visits *visits);
 /* The server has stopped: visits answer nobody any more. Loop thread. */
 void visits_cut(struct visits *visits);
 
