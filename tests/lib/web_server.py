@@ -152,12 +152,16 @@ class Web:
         return Stream(connection, answer)
 
     def raw(self, data):
-        """What comes to these bytes until the server closes the connection, which the last request says."""
+        """What comes to these bytes until the server closes the connection, which the last request says; None: it is reset, as where
+        the server does not read all of them."""
         connection = self.connect()
         connection.connect()
-        connection.sock.sendall(data)
         with connection.sock, connection.sock.makefile("rb") as stream:
-            return stream.read()
+            try:
+                connection.sock.sendall(data)
+                return stream.read()
+            except ConnectionError:
+                return None
 
     def ended(self, submission, token):
         """A submission when it is done."""
