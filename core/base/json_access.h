@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 /* The text of a member; NULL: there is none. */
 static inline const char *
@@ -67,6 +68,30 @@ list_has_text(const json_t *list, const char *text)
 		if (json_is_string(item) && strcmp(json_string_value(item), text) == 0)
 			return true;
 	return false;
+}
+
+/* The text of an array that equals this one without case, or NULL; borrowed. */
+static inline const char *
+list_find_text(const json_t *list, const char *text)
+{
+	size_t i;
+	const json_t *item;
+	json_array_foreach(list, i, item)
+		if (json_is_string(item) && strcasecmp(json_string_value(item), text) == 0)
+			return json_string_value(item);
+	return NULL;
+}
+
+/* The first object of an array whose member is this text, or NULL; borrowed. */
+static inline json_t *
+list_find(const json_t *list, const char *key, const char *text)
+{
+	size_t i;
+	json_t *item;
+	json_array_foreach(list, i, item)
+		if (member_is(item, key, text))
+			return item;
+	return NULL;
 }
 
 #endif

@@ -12,5 +12,7 @@
 const char *nearest(const char *word, const char *const *candidates);
 /* The same over the keys of an object. Borrowed from it. */
 const char *nearest_key(const char *word, const json_t *object);
+/* The end of a sentence, "%s%s%s", that asks for the near name (a variable, or NULL). */
+#define NEAREST_END(near) (near) ? "; did you mean `" : ".", (near) ? (near) : "", (near) ? "`?" : ""
 
 #endif

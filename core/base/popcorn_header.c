@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
 
@@ -137,24 +138,12 @@ read_leaderboard(json_t *header, const struct line *line, struct directive_words
 	return 0;
 }
 
-/* Names of devices are compared without case, so a name twice is one device. */
-static bool
-list_has(const json_t *list, const char *name)
-{
-	size_t i;
-	json_t *item;
-	json_array_foreach(list, i, item)
-		if (strcasecmp(json_string_value(item), name) == 0)
-			return true;
-	return false;
-}
-
 static int
 read_gpus(json_t *header, const struct line *line, struct directive_words *words, struct kettle_error *err)
 {
 	AUTO_JSON json_t *gpus = json_array();
 	for (const char *name; (name = next_word(words));)
-		if (!list_has(gpus, name))
+		if (!list_find_text(gpus, name))
 			json_array_append_new(gpus, json_string(name));
 	if (json_array_size(gpus) == 0)
 		return kettle_fail(

@@ -204,7 +204,7 @@ check_keyword(struct schema_loader *loader, const char *key, const json_t *value
 	}
 	const char *meant = nearest(key, names);
 	return kettle_fail(loader->err, KETTLE_EINVAL, "The schema uses the keyword `%s`, which is not supported%s%s%s",
-		key, meant ? "; did you mean `" : ".", meant ? meant : "", meant ? "`?" : "");
+		key, NEAREST_END(meant));
 }
 
 static int

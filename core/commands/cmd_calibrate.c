@@ -426,12 +426,7 @@ on_loaded(void *arg)
 static bool
 is_wanted(const json_t *wanted, const char *name)
 {
-	size_t i;
-	json_t *one;
-	json_array_foreach(wanted, i, one)
-		if (strcasecmp(json_string_value(one), name) == 0)
-			return true;
-	return json_array_size(wanted) == 0;
+	return json_array_size(wanted) == 0 || list_find_text(wanted, name);
 }
 
 /* The units of the devices that were named, or of all. */
@@ -449,8 +444,8 @@ calibrate_choose(struct calibration_run *c, struct kettle_error *err)
 		if (found)
 			continue;
 		const char *near = nearest_key(json_string_value(one), c->core->devices);
-		return kettle_fail(err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s", json_string_value(one),
-			near ? "; did you mean `" : "", near ? near : "", near ? "`?" : ".");
+		return kettle_fail(
+			err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s", json_string_value(one), NEAREST_END(near));
 	}
 	json_array_foreach(devices, i, device)
 		json_array_foreach(json_object_get(device, "units"), k, unit)

@@ -198,12 +198,7 @@ add_cases(struct db *db, struct sides *sides, json_t *const jobs[2], json_t *row
 static json_t *
 find_job(const struct side *side, const char *device)
 {
-	size_t i;
-	json_t *job;
-	json_array_foreach(side->jobs, i, job)
-		if (strcmp(json_text_or_empty(job, "device"), device) == 0)
-			return job;
-	return NULL;
+	return list_find(side->jobs, "device", device);
 }
 
 /* State and score of a job, which may be NULL. New reference. */

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/file_name.h"
 #include "base/json_access.h"
 #include "base/popcorn_header.h"
 #include "base/sanitize_text.h"
@@ -80,7 +81,7 @@ fail_with(const struct kettle_error *known, struct kettle_error *err)
 static int
 check_submit_name(struct submit_request *submit, const char *name, struct kettle_error *err)
 {
-	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	const char *base = file_name_of(name);
 	uint32_t invisible = utf8_find_invisible(base, strlen(base));
 	if (invisible)
 		return kettle_fail(

@@ -417,8 +417,7 @@ config_device(const struct config *config, const char *name, const json_t **ret_
 		}
 	}
 	const char *meant = nearest_key(name, devices);
-	return kettle_fail(err, KETTLE_ENOENT, "There is no device `%.64s`%s%s%s", name, meant ? "; did you mean `" : ".",
-		meant ? meant : "", meant ? "`?" : "");
+	return kettle_fail(err, KETTLE_ENOENT, "There is no device `%.64s`%s%s%s", name, NEAREST_END(meant));
 }
 
 /* ---- loaded again: the differences, and those that the running engine takes over ---- */

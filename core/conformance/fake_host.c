@@ -24,11 +24,13 @@
 #include "base/xalloc.h"
 #include "conformance/fake_host_internal.h"
 #include "http/http.h"
-#include "loop/loop_services.h"
+#include "loop/loop_host.h"
 #include "model/download_url_check.h"
 #include "model/settings.h"
 
 #define CLOSE_MS 10000 /* time for the remaining parts to end */
+
+LOOP_HOST_CHECK(struct kettle_fake);
 
 static void
 fake_log(const struct kettle_host *host, enum kettle_log_level level, const char *format, ...)
@@ -46,69 +48,6 @@ fake_log(const struct kettle_host *host, enum kettle_log_level level, const char
 }
 
 /* ---- the loop's functions ---- */
-
-static int
-fake_post(const struct kettle_host *host, kettle_fn fn, void *arg)
-{
-	return loop_post(of(host)->io, fn, arg);
-}
-
-static int
-fake_work(const struct kettle_host *host, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err)
-{
-	return loop_work(of(host)->io, work, after, arg, err);
-}
-
-static int
-fake_timer_start(const struct kettle_host *host, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
-	struct kettle_timer **ret_timer, struct kettle_error *err)
-{
-	return loop_timer_start(of(host)->io, delay_ms, repeat_ms, fn, arg, ret_timer, err);
-}
-
-static void
-fake_timer_stop(const struct kettle_host *host, struct kettle_timer *timer)
-{
-	loop_timer_stop(of(host)->io, timer);
-}
-
-static uint64_t
-fake_monotonic_ms(const struct kettle_host *host)
-{
-	return clock_ms(loop_clock(of(host)->io));
-}
-
-static int64_t
-fake_utc_ms(const struct kettle_host *host)
-{
-	return clock_utc_ms(loop_clock(of(host)->io));
-}
-
-static int
-fake_spawn(const struct kettle_host *host, const struct kettle_spawn *spawn, struct kettle_process **ret_process,
-	struct kettle_error *err)
-{
-	return loop_spawn(of(host)->io, spawn, ret_process, err);
-}
-
-static int
-fake_process_write(const struct kettle_host *host, struct kettle_process *process, const void *data, size_t size,
-	struct kettle_error *err)
-{
-	return loop_process_write(of(host)->io, process, data, size, err);
-}
-
-static void
-fake_process_close_stdin(const struct kettle_host *host, struct kettle_process *process)
-{
-	loop_process_close_stdin(of(host)->io, process);
-}
-
-static void
-fake_process_kill(const struct kettle_host *host, struct kettle_process *process, int signal)
-{
-	loop_process_kill(of(host)->io, process, signal);
-}
 
 static int
 fake_http(const struct kettle_host *host, const struct kettle_http_request *request, uint64_t *ret_id,
@@ -292,7 +231,7 @@ fake_publish(const struct kettle_host *host, const struct kettle_blob *blob, uin
 		return post_answer(answer);
 	}
 	AUTO_FREE char *token = random_token("", hash);
-	time_text(fake_utc_ms(host) + (int64_t)ttl_s * 1000, expires);
+	time_text(host->utc_ms(host) + (int64_t)ttl_s * 1000, expires);
 	answer->result = json_pack("{s:o, s:s}", "url", json_sprintf("%s%s", fake->link_base, token), "expires", expires);
 	json_t *link = blob->data ? contents_json(blob->data, blob->data_size) : json_pack("{s:s}", "file", blob->file);
 	json_object_set_new(link, "ttl", json_integer(ttl_s));
@@ -429,14 +368,6 @@ make_table(const char *name)
 		.version = PACKAGE_VERSION,
 		.name = name,
 		.log = fake_log,
-		.post = fake_post,
-		.work = fake_work,
-		.timer_start = fake_timer_start,
-		.timer_stop = fake_timer_stop,
-		.spawn = fake_spawn,
-		.process_write = fake_process_write,
-		.process_close_stdin = fake_process_close_stdin,
-		.process_kill = fake_process_kill,
 		.state_get = fake_state_get,
 		.state_put = fake_state_put,
 		.state_list = fake_state_list,
@@ -460,8 +391,6 @@ make_table(const char *name)
 		.link_base = fake_link_base,
 		.credential = fake_credential,
 		.reached = fake_reached,
-		.monotonic_ms = fake_monotonic_ms,
-		.utc_ms = fake_utc_ms,
 	};
 }
 
@@ -496,6 +425,7 @@ kettle_fake_new(const char *name, struct kettle_fake **ret_fake, struct kettle_e
 		xalloc_fail();
 	fake->name = xstrdup(name);
 	fake->host = make_table(fake->name);
+	loop_host_fill(&fake->host);
 	fake->links = json_array();
 	fake->log = json_array();
 	fake->state = json_object();

@@ -25,10 +25,10 @@ struct caller {
 };
 
 struct kettle_fake {
-	struct kettle_host host; /* first: the host is the fake */
+	struct kettle_host host; /* first, then io, as in struct loop_host */
+	struct loop_services *io;
 	char *name;
 	uv_loop_t loop;
-	struct loop_services *io;
 	struct http *http;
 	char *proxy, *ca_file;
 	uv_mutex_t lock; /* of log, requests and callers */

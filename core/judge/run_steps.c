@@ -117,17 +117,6 @@ run_steps_cases(const json_t *cases, size_t first, size_t count)
 	return buf_take(&text);
 }
 
-static bool
-has_file(const json_t *task, const char *name)
-{
-	size_t i;
-	json_t *file;
-	json_array_foreach(json_object_get(task, "files"), i, file)
-		if (strcmp(json_text_or_null(file, "name"), name) == 0)
-			return true;
-	return false;
-}
-
 /* ---- one run ---- */
 
 /* Devices that the cases of a run need at once. */
@@ -198,7 +187,8 @@ static void
 add_run_step(const struct run_steps_builder *builder, const struct run *run)
 {
 	const json_t *task = builder->task, *cases = json_object_get(task, run->kind->cases);
-	const char *cases_name = has_file(task, CASES_NAME) ? CASES_OTHER_NAME : CASES_NAME;
+	const char *cases_name =
+		list_find(json_object_get(task, "files"), "name", CASES_NAME) ? CASES_OTHER_NAME : CASES_NAME;
 	json_int_t devices = devices_needed(task, cases, run);
 	AUTO_FREE char *text = run_steps_cases(cases, run->first, run->count);
 	json_t *step = json_pack("{s:o, s:s, s:o, s:[], s:{s:s, s:b, s:[s, s]}, s:{s:s, s:s}, s:s, s:{s:[i], s:{s:s}},"

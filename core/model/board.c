@@ -68,9 +68,7 @@ fail_board_unknown(struct db *db, const struct actor *actor, const char *name, s
 	if (rc < 0)
 		return rc;
 	const char *near = nearest_key(name, names);
-	if (near)
-		return kettle_fail(err, KETTLE_ENOENT, "There is no leaderboard `%s`; did you mean `%s`?", name, near);
-	return kettle_fail(err, KETTLE_ENOENT, "There is no leaderboard `%s`.", name);
+	return kettle_fail(err, KETTLE_ENOENT, "There is no leaderboard `%s`%s%s%s", name, NEAREST_END(near));
 }
 
 int
@@ -282,18 +280,15 @@ int
 board_pick_device(
 	const json_t *devices, const char *word, const char *where, const char **ret_device, struct kettle_error *err)
 {
-	size_t i;
-	json_t *name;
-	json_array_foreach(devices, i, name) {
-		if (strcasecmp(json_string_value(name), word) == 0) {
-			*ret_device = json_string_value(name);
-			return 0;
-		}
+	const char *found = list_find_text(devices, word);
+	if (found) {
+		*ret_device = found;
+		return 0;
 	}
 	const char *near = nearest_name(devices, word);
 	AUTO_FREE char *all = board_join(devices);
 	return kettle_fail(err, KETTLE_EINVAL, "%s no device `%.64s`; there is %s%s%s%s", where, word,
-		all && *all ? all : "none", near ? "; did you mean `" : ".", near ? near : "", near ? "`?" : "");
+		all && *all ? all : "none", NEAREST_END(near));
 }
 
 int

@@ -34,9 +34,7 @@ fail_unknown(struct db *db, const struct actor *actor, const char *name, struct 
 	json_array_foreach(list, i, one)
 		(void)json_object_set_new(names, json_text_or_empty(one, "name"), json_true());
 	const char *near = nearest_key(name, names);
-	if (near)
-		return kettle_fail(err, KETTLE_ENOENT, "There is no competition `%s`; did you mean `%s`?", name, near);
-	return kettle_fail(err, KETTLE_ENOENT, "There is no competition `%s`.", name);
+	return kettle_fail(err, KETTLE_ENOENT, "There is no competition `%s`%s%s%s", name, NEAREST_END(near));
 }
 
 /* The devices of a board with their leaders. */

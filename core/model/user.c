@@ -49,9 +49,7 @@ fail_user_unknown(struct db *db, const struct user_ref *ref, struct kettle_error
 	if (rc < 0)
 		return rc;
 	const char *near = nearest_key(text, names);
-	if (near)
-		return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`; did you mean `%s`?", text, near);
-	return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`.", text);
+	return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`%s%s%s", text, NEAREST_END(near));
 }
 
 #define FIND \

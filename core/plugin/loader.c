@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/file_name.h"
 #include "base/nearest.h"
 #include "base/schema.h"
 #include "base/xalloc.h"
@@ -157,7 +158,7 @@ name_is_good(const char *name)
 static bool
 file_has_name(const char *file, const char *name)
 {
-	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+	const char *base = file_name_of(file);
 	size_t len = strlen(name);
 	return strncmp(base, name, len) == 0 && strcmp(base + len, SUFFIX) == 0;
 }
@@ -467,7 +468,7 @@ fail_not_found(const struct loader *loader, const char *name, struct kettle_erro
 	const char *meant = nearest_key(name, names);
 	return kettle_fail(err, KETTLE_ENOENT,
 		"There is no plugin `%.64s`: %.64s" SUFFIX " is in none of the folders %s%s%s%s", name, name,
-		folders.len ? folders.data : "(none)", meant ? "; did you mean `" : ".", meant ? meant : "", meant ? "`?" : "");
+		folders.len ? folders.data : "(none)", NEAREST_END(meant));
 }
 
 int

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/file_name.h"
 #include "base/io.h"
 #include "base/xalloc.h"
 #include "profile/profile.h"
@@ -208,13 +209,6 @@ struct rocprof_output {
 	size_t files, tables;
 };
 
-static bool
-ends_in(const char *name, const char *ending)
-{
-	size_t len = strlen(name), end = strlen(ending);
-	return len > end && strcmp(name + len - end, ending) == 0;
-}
-
 static void
 take_trace(struct rocprof_output *found, const char *path)
 {
@@ -253,9 +247,9 @@ take_folder(struct rocprof_output *found, const char *path, int depth)
 		if (!name)
 			continue;
 		found->files++;
-		if (ends_in(name, ".pftrace"))
+		if (file_name_ends_in(name, ".pftrace"))
 			take_trace(found, name);
-		else if (ends_in(name, "kernel_trace.csv"))
+		else if (file_name_ends_in(name, "kernel_trace.csv"))
 			take_table(found, name);
 		else if (depth < MAX_DEPTH)
 			take_folder(found, name, depth + 1);

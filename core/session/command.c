@@ -342,9 +342,7 @@ check_known(const struct command *command, const json_t *args, struct kettle_err
 		if (json_object_get(names, name) || is_also(command, name))
 			continue;
 		const char *near = nearest_key(name, names);
-		if (near)
-			return kettle_fail(err, KETTLE_EINVAL, "There is no argument `%.64s`; did you mean `%s`?", name, near);
-		return kettle_fail(err, KETTLE_EINVAL, "There is no argument `%.64s`.", name);
+		return kettle_fail(err, KETTLE_EINVAL, "There is no argument `%.64s`%s%s%s", name, NEAREST_END(near));
 	}
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "base/sanitize_text.h"
 #include "base/times.h"
 #include "base/xalloc.h"
+#include "loop/loop_host.h"
 #include "loop/watch.h"
 #include "model/download_urls.h"
 #include "model/settings.h"
@@ -360,6 +361,8 @@ host_link_base(const struct kettle_host *table, const char *base, struct kettle_
 	return 0;
 }
 
+LOOP_HOST_CHECK(struct core_host);
+
 static void
 host_log(const struct kettle_host *table, enum kettle_log_level level, const char *format, ...)
 {
@@ -367,69 +370,6 @@ host_log(const struct kettle_host *table, enum kettle_log_level level, const cha
 	va_start(args, format);
 	log_vwrite(level, host_of(table)->name, format, args);
 	va_end(args);
-}
-
-static int
-host_post(const struct kettle_host *table, kettle_fn fn, void *arg)
-{
-	return loop_post(host_of(table)->io, fn, arg);
-}
-
-static int
-host_work(const struct kettle_host *table, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err)
-{
-	return loop_work(host_of(table)->io, work, after, arg, err);
-}
-
-static int
-host_timer_start(const struct kettle_host *table, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
-	struct kettle_timer **ret_timer, struct kettle_error *err)
-{
-	return loop_timer_start(host_of(table)->io, delay_ms, repeat_ms, fn, arg, ret_timer, err);
-}
-
-static void
-host_timer_stop(const struct kettle_host *table, struct kettle_timer *timer)
-{
-	loop_timer_stop(host_of(table)->io, timer);
-}
-
-static uint64_t
-host_monotonic_ms(const struct kettle_host *table)
-{
-	return clock_ms(loop_clock(host_of(table)->io));
-}
-
-static int64_t
-host_utc_ms(const struct kettle_host *table)
-{
-	return clock_utc_ms(loop_clock(host_of(table)->io));
-}
-
-static int
-host_spawn(const struct kettle_host *table, const struct kettle_spawn *spawn, struct kettle_process **ret_process,
-	struct kettle_error *err)
-{
-	return loop_spawn(host_of(table)->io, spawn, ret_process, err);
-}
-
-static int
-host_process_write(const struct kettle_host *table, struct kettle_process *process, const void *data, size_t size,
-	struct kettle_error *err)
-{
-	return loop_process_write(host_of(table)->io, process, data, size, err);
-}
-
-static void
-host_process_close_stdin(const struct kettle_host *table, struct kettle_process *process)
-{
-	loop_process_close_stdin(host_of(table)->io, process);
-}
-
-static void
-host_process_kill(const struct kettle_host *table, struct kettle_process *process, int signal)
-{
-	loop_process_kill(host_of(table)->io, process, signal);
 }
 
 /*
@@ -711,14 +651,6 @@ host_init(struct core_host *host, struct loop_services *io, struct core *core, c
 				.abi_minor = KETTLE_ABI_MINOR,
 				.version = PACKAGE_VERSION,
 				.log = host_log,
-				.post = host_post,
-				.work = host_work,
-				.timer_start = host_timer_start,
-				.timer_stop = host_timer_stop,
-				.spawn = host_spawn,
-				.process_write = host_process_write,
-				.process_close_stdin = host_process_close_stdin,
-				.process_kill = host_process_kill,
 				.state_get = host_state_get,
 				.state_put = host_state_put,
 				.state_list = host_state_list,
@@ -742,12 +674,11 @@ host_init(struct core_host *host, struct loop_services *io, struct core *core, c
 				.link_base = host_link_base,
 				.credential = host_credential,
 				.reached = host_reached,
-				.monotonic_ms = host_monotonic_ms,
-				.utc_ms = host_utc_ms,
 			},
 		.io = io,
 		.core = core,
 	};
 	(void)snprintf(host->name, sizeof(host->name), "%s", name);
 	host->table.name = host->name;
+	loop_host_fill(&host->table);
 }

@@ -7,7 +7,8 @@
 
 /* One per plugin instance. `core` may be set later, since plugins call it only after start. */
 struct core_host {
-	struct kettle_host table; /* first: a plugin's pointer to it also points to this struct */
+	struct kettle_host
+		table; /* first: a plugin's pointer to it also points to this struct, which begins as a loop_host */
 	struct loop_services *io;
 	struct core *core;
 	char name[40];

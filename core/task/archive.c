@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/file.h"
+#include "base/file_name.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "base/zip_cleanup.h"
@@ -227,17 +228,11 @@ read_entries(struct task_archive *archive, zip_t *zip, struct kettle_error *err)
 	return 0;
 }
 
-static int
-by_path(const void *a, const void *b)
-{
-	return strcmp(((const struct file *)a)->path, ((const struct file *)b)->path);
-}
-
 static const struct file *
 archive_find(const struct task_archive *archive, const char *path)
 {
 	struct file key = {.path = (char *)path};
-	return archive->count ? bsearch(&key, archive->files, archive->count, sizeof(key), by_path) : NULL;
+	return archive->count ? bsearch(&key, archive->files, archive->count, sizeof(key), file_name_order) : NULL;
 }
 
 /* No name occurs twice, and none is both a file and a folder. */
@@ -296,7 +291,7 @@ unpack(const char *label, const void *data, size_t size, bool leaves_out, struct
 		rc = read_entries(archive, zip, err);
 	if (rc)
 		return rc;
-	qsort(archive->files, archive->count, sizeof(*archive->files), by_path);
+	qsort(archive->files, archive->count, sizeof(*archive->files), file_name_order);
 	rc = check_tree(archive, err);
 	if (rc == 0)
 		*ret_archive = STEAL(archive);

@@ -253,8 +253,7 @@ keep_one(json_t *sets, const char *name, struct kettle_error *err)
 	if (!near && wrong)
 		return kettle_fail(err, KETTLE_ENOENT, "There is no set `%.100s` there, as far as its files can be read: %s",
 			name, json_string_value(wrong));
-	return kettle_fail(err, KETTLE_ENOENT, "There is no set `%.100s` there%s%s%s", name, near ? "; did you mean `" : "",
-		near ? near : "", near ? "`?" : ".");
+	return kettle_fail(err, KETTLE_ENOENT, "There is no set `%.100s` there%s%s%s", name, NEAREST_END(near));
 }
 
 static int

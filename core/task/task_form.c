@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/file_name.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
@@ -32,25 +33,11 @@ task_form_free(struct task_form *form)
 	*form = (struct task_form){0};
 }
 
-static bool
-ends_in(const char *name, const char *ending)
-{
-	size_t len = strlen(name), more = strlen(ending);
-	return len > more && strcasecmp(name + len - more, ending) == 0;
-}
-
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
 /* The name "x" of "x.zip". New string. */
 static char *
 stem_of(const char *path)
 {
-	const char *base = base_name(path);
+	const char *base = file_name_of(path);
 	const char *dot = strrchr(base, '.');
 	return dot && dot > base ? xstrndup(base, (size_t)(dot - base)) : xstrdup(base);
 }
@@ -78,7 +65,7 @@ task_form_competitions(const struct source_dir *source_dir)
 		const char *file = json_string_value(name);
 		AUTO_FREE char *text = NULL;
 		size_t size = 0;
-		if ((!ends_in(file, ".yaml") && !ends_in(file, ".yml")) || strcmp(file, YML_NAME) == 0)
+		if ((!file_name_ends_in(file, ".yaml") && !file_name_ends_in(file, ".yml")) || strcmp(file, YML_NAME) == 0)
 			continue;
 		if (source_dir_read(source_dir, file, 0, YAML_MAX_BYTES, &text, &size, NULL) || !is_competition(text, size))
 			continue;
@@ -162,7 +149,7 @@ fail_no_task(const struct task_archive *archive, const json_t *tops, struct kett
 			"%s: it has competition files in its folder `%s`, but none at its top or in `" TASK_FORM_COMPETITIONS "`.",
 			task_archive_label(archive), folder);
 	for (i = 0; i < task_archive_count(archive) && !deep; i++)
-		if (strcmp(base_name(task_archive_path(archive, i)), YML_NAME) == 0)
+		if (strcmp(file_name_of(task_archive_path(archive, i)), YML_NAME) == 0)
 			deep = task_archive_path(archive, i);
 	return kettle_fail(err, KETTLE_EINVAL,
 		"%s: it has no " YML_NAME " at its top or in a folder there, and no competition file at its top%s%s%s.",
@@ -250,7 +237,7 @@ open_folder_of(struct task_form *form, const char *path, struct kettle_error *er
 	int rc = open_folder(form, real, err);
 	if (rc)
 		return rc;
-	size_t len = (size_t)(base_name(path) - path);
+	size_t len = (size_t)(file_name_of(path) - path);
 	free(form->source_dir.shown);
 	form->source_dir.shown = len ? xstrndup(path, len) : xstrdup(".");
 	return 0;
@@ -263,8 +250,9 @@ open_competition(struct task_form *form, const char *path, struct kettle_error *
 	if (rc)
 		return rc;
 	form->kind = TASK_FORM_COMPETITION;
-	form->competitions = json_pack("[s]", base_name(path));
-	return form->competitions ? 0 : kettle_fail(err, KETTLE_EINVAL, "The name of `%s` is not UTF-8.", base_name(path));
+	form->competitions = json_pack("[s]", file_name_of(path));
+	return form->competitions ? 0
+							  : kettle_fail(err, KETTLE_EINVAL, "The name of `%s` is not UTF-8.", file_name_of(path));
 }
 
 static int
@@ -293,7 +281,7 @@ open_single(struct task_form *form, const char *path, struct kettle_error *err)
 		return rc;
 	form->kind = TASK_FORM_SINGLE;
 	free(form->name);
-	form->name = xstrdup(base_name(path));
+	form->name = xstrdup(file_name_of(path));
 	return 0;
 }
 
@@ -343,11 +331,11 @@ task_form_open(const char *path, struct task_form *ret_form, struct kettle_error
 		rc = open_folder_or_set(&form, path, err);
 	else if (!S_ISREG(st.st_mode))
 		rc = kettle_fail(err, KETTLE_EINVAL, "`%s` is a device, a FIFO or a socket, not a task.", path);
-	else if (ends_in(path, ".zip") || begins_as_zip(path))
+	else if (file_name_ends_in(path, ".zip") || begins_as_zip(path))
 		rc = open_archive(&form, path, err);
-	else if (strcmp(base_name(path), YML_NAME) == 0)
+	else if (strcmp(file_name_of(path), YML_NAME) == 0)
 		rc = open_folder_of(&form, path, err);
-	else if (ends_in(path, ".yml") || ends_in(path, ".yaml"))
+	else if (file_name_ends_in(path, ".yml") || file_name_ends_in(path, ".yaml"))
 		rc = open_competition(&form, path, err);
 	else
 		rc = open_single(&form, path, err);
@@ -363,7 +351,7 @@ task_form_open_bytes(
 	const char *name, const void *data, size_t size, struct task_form *ret_form, struct kettle_error *err)
 {
 	AUTO_TASK_FORM struct task_form form = {0};
-	bool zip = ends_in(name, ".zip") || (size >= ZIP_HEAD && is_zip_head(data));
+	bool zip = file_name_ends_in(name, ".zip") || (size >= ZIP_HEAD && is_zip_head(data));
 	int rc = zip ? take_archive(&form, name, data, size, err) : take_single(&form, name, data, size, err);
 	if (rc)
 		return rc;

@@ -377,10 +377,7 @@ is_repeated(const json_t *job, const json_t *runs, const char *message)
 	json_array_foreach(json_object_get(job, "compilation"), i, step)
 		if (!member_true(step, "passed") && strcmp(json_text_or_empty(step, "message"), message) == 0)
 			return true;
-	json_array_foreach(runs, i, step)
-		if (strcmp(json_text_or_empty(step, "message"), message) == 0)
-			return true;
-	return false;
+	return list_find(runs, "message", message);
 }
 
 static void

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/file_name.h"
 #include "base/json_access.h"
 #include "base/schema.h"
 #include "base/xalloc.h"
@@ -238,12 +239,6 @@ check_environment(struct reader *reader, const json_t *environment)
 	return 0;
 }
 
-static int
-by_path(const void *a, const void *b)
-{
-	return strcmp(((const struct plan_input *)a)->path, ((const struct plan_input *)b)->path);
-}
-
 /* Reads argv, env, inputs and limits of a step, its referee or its solver. */
 static int
 read_process(struct reader *reader, const json_t *step, const json_t *object, const char *cases)
@@ -264,7 +259,7 @@ read_process(struct reader *reader, const json_t *step, const json_t *object, co
 			rc = read_input(reader, path, input, &process->inputs[process->inputs_count++]);
 	/* The order of inputs in a plan has no meaning. */
 	if (process->inputs_count > 0)
-		qsort(process->inputs, process->inputs_count, sizeof(*process->inputs), by_path);
+		qsort(process->inputs, process->inputs_count, sizeof(*process->inputs), file_name_order);
 	return rc == 0 ? check_overlap(reader, process, cases) : rc;
 }
 

@@ -47,12 +47,7 @@ make_environment(const struct execconfig *config, const struct tool *tool)
 static bool
 is_named(const struct execconfig *config, const char *name)
 {
-	const json_t *one;
-	size_t i;
-	json_array_foreach(execconfig_reported(config), i, one)
-		if (strcmp(json_string_value(one), name) == 0)
-			return true;
-	return json_object_get(config->tools, name) != NULL;
+	return list_has_text(execconfig_reported(config), name) || json_object_get(config->tools, name);
 }
 
 static void

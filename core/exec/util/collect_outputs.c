@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/file_name.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 
@@ -123,7 +124,7 @@ is_lock_word(const char *text, size_t length)
 static bool
 is_lock_name(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *end = name + strlen(name), *last = end;
+	const char *name = file_name_of(path), *end = name + strlen(name), *last = end;
 	while (last > name && last[-1] != '_' && last[-1] != '-')
 		last--;
 	if (is_lock_word(last, (size_t)(end - last)))

@@ -588,17 +588,6 @@ put_form(FILE *out, const json_t *schema, json_t *shared)
 	return follows;
 }
 
-static bool
-is_required(const json_t *schema, const char *name)
-{
-	size_t i;
-	const json_t *required;
-	json_array_foreach(json_object_get(schema, "required"), i, required)
-		if (strcmp(json_string_value(required), name) == 0)
-			return true;
-	return false;
-}
-
 static void
 put_members(FILE *out, const json_t *schema, int indent, json_t *shared)
 {
@@ -606,7 +595,8 @@ put_members(FILE *out, const json_t *schema, int indent, json_t *shared)
 	json_t *member;
 	json_object_foreach(json_object_get(schema, "properties"), name, member) {
 		const char *help = json_text_or_empty(member, "description");
-		fprintf(out, "%*s- `%s`%s ", indent, "", name, is_required(schema, name) ? ":" : ", may be missing:");
+		fprintf(out, "%*s- `%s`%s ", indent, "", name,
+			list_has_text(json_object_get(schema, "required"), name) ? ":" : ", may be missing:");
 		const json_t *follows = put_form(out, member, shared);
 		fprintf(out, "%s%s\n", *help ? "; " : "", help);
 		put_members(out, follows, indent + 2, shared);

@@ -250,12 +250,7 @@ render_device_calibrated(struct run *run, const json_t *result)
 int
 render_device_status(const json_t *result)
 {
-	size_t i;
-	const json_t *unit;
-	json_array_foreach(json_object_get(result, "units"), i, unit)
-		if (member_is(unit, "state", "failed"))
-			return RUN_ENGINE;
-	return RUN_OK;
+	return list_find(json_object_get(result, "units"), "state", "failed") ? RUN_ENGINE : RUN_OK;
 }
 
 /* ---- device doctor ---- */

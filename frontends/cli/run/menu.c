@@ -6,9 +6,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/number.h"
 #include "base/xalloc.h"
 #include "common/term.h"
@@ -17,11 +17,9 @@ const char *
 menu_option(const char *word, const json_t *options)
 {
 	long long number = 0;
-	size_t i;
-	const json_t *option;
-	json_array_foreach(options, i, option)
-		if (strcasecmp(word, json_string_value(option)) == 0)
-			return json_string_value(option);
+	const char *named = list_find_text(options, word);
+	if (named)
+		return named;
 	if (!number_parse_integer(word, &number) || number < 1)
 		return NULL;
 	return json_string_value(json_array_get(options, (size_t)number - 1));

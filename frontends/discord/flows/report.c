@@ -28,6 +28,7 @@
 #include "discord/flows/result_threads.h"
 #include "discord/interaction/later.h"
 #include "discord/interaction/outbox.h"
+#include "discord/interaction/stored.h"
 #include "discord/render/message.h"
 #include "discord/rest/rest.h"
 #include "discord/text/escape.h"
@@ -88,13 +89,6 @@ leave(struct report *report)
 	free_report(report);
 }
 
-/* Whether the engine may answer otherwise in a while. */
-static bool
-may_pass(const struct kettle_error *err)
-{
-	return err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO;
-}
-
 static void told(void *arg);
 
 /* An event that stays open keeps all that come later from the bot. */
@@ -106,7 +100,7 @@ on_told(void *arg, const struct kettle_error *err, json_t *result)
 	failpoint("discord.told");
 	if (err->code == KETTLE_ECANCELED || (err->code && report->msg->bot->stopping)) {
 		leave(report);
-	} else if (may_pass(err)) {
+	} else if (stored_may_pass(err)) {
 		later_call(report->msg->bot, rest_backoff(++report->tries), told, report);
 	} else {
 		submission_message_report_ended(report->msg, member_int(report->event, "seq"));
@@ -318,7 +312,7 @@ on_board(void *arg, const struct kettle_error *err, json_t *result)
 	bool shown = err->code == 0 && member_int(board, "id") == id && member_is(board, "visibility", "public");
 	if (bot->stopping || err->code == KETTLE_ECANCELED) {
 		leave(report);
-	} else if (may_pass(err)) {
+	} else if (stored_may_pass(err)) {
 		later_call(bot, rest_backoff(++report->tries), post_result, report);
 	} else if (shown && *thread) {
 		post(report, thread, ":result", json_pack("[o]", result_message(report)), on_result_posted);
@@ -615,7 +609,7 @@ on_shown(void *arg, const struct kettle_error *err, json_t *result)
 		leave(report);
 		return;
 	}
-	if (may_pass(err)) {
+	if (stored_may_pass(err)) {
 		later_call(report->msg->bot, rest_backoff(++report->tries), ask, report);
 		return;
 	}

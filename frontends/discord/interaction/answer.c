@@ -53,12 +53,7 @@ answer_page(const char *arguments, size_t *ret_offset, const char **ret_what)
 const json_t *
 answer_row(const json_t *core, const char *name)
 {
-	size_t i;
-	const json_t *row;
-	json_array_foreach(core, i, row)
-		if (member_is(row, "name", name))
-			return row;
-	return NULL;
+	return list_find(core, "name", name);
 }
 
 /* ---- answers shown by their view ---- */

@@ -346,15 +346,10 @@ say(struct interaction *interaction, json_t *message_take)
 void
 interaction_say(struct interaction *interaction, const char *format, ...)
 {
-	char *text = NULL;
 	va_list args;
 	va_start(args, format);
-	int len = vasprintf(&text, format, args);
+	say(interaction, message_vprintf(format, args));
 	va_end(args);
-	if (len < 0)
-		xalloc_fail();
-	say(interaction, message_new(text));
-	free(text);
 }
 
 /* Whether the sentence of an error is only for operators: it names their files, disks and programs. */

@@ -11,23 +11,12 @@
 
 enum { TYPE_TEXT = 0, TYPE_ANNOUNCEMENT = 5, TYPE_FORUM = 15 };
 
-static const json_t *
-find_channel(const json_t *channels, const char *id)
-{
-	size_t i;
-	const json_t *channel;
-	json_array_foreach(channels, i, channel)
-		if (member_is(channel, "id", id))
-			return channel;
-	return NULL;
-}
-
 /* id: "" if the option is not set; type: the expected one; announcements may also be in a text channel. */
 static void
 check_channel(const struct bot *bot, const json_t *channels, const char *option, const char *id, int type)
 {
 	const struct kettle_host *host = bot->host;
-	const json_t *channel = find_channel(channels, id);
+	const json_t *channel = list_find(channels, "id", id);
 	json_int_t found = member_int(channel, "type");
 	if (!*id)
 		return;

@@ -33,6 +33,12 @@ end(struct reading *reading)
 
 static void read_page(void *arg);
 
+bool
+stored_may_pass(const struct kettle_error *err)
+{
+	return err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO;
+}
+
 /* Tries again: a record that is not read is unknown until the next start, and its events would be taken for others'. */
 static void
 read_later(struct reading *reading, const struct kettle_error *err)
@@ -50,7 +56,7 @@ on_page(void *arg, const struct kettle_error *err, json_t *page)
 	const struct bot *bot = reading->bot;
 	const json_t *items = json_object_get(page, "items"), *item;
 	size_t i;
-	if ((err->code == KETTLE_EIO || err->code == KETTLE_EUNAVAIL) && !bot->stopping) {
+	if (stored_may_pass(err) && !bot->stopping) {
 		read_later(reading, err);
 		return;
 	}

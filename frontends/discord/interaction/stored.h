@@ -7,6 +7,9 @@
 
 #include "discord/interaction/bot.h"
 
+/* Whether an error of the plugin's state, or of the engine, may pass. */
+bool stored_may_pass(const struct kettle_error *err);
+
 typedef void (*stored_fn)(void *arg, const char *key, json_t *value);
 
 /*

@@ -37,17 +37,23 @@ message_new(const char *content)
 }
 
 json_t *
-message_printf(const char *format, ...)
+message_vprintf(const char *format, va_list args)
 {
 	char *content = NULL;
-	va_list args;
-	va_start(args, format);
-	int len = vasprintf(&content, format, args);
-	va_end(args);
-	if (len < 0)
+	if (vasprintf(&content, format, args) < 0)
 		xalloc_fail();
 	json_t *message = message_new(content);
 	free(content);
+	return message;
+}
+
+json_t *
+message_printf(const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	json_t *message = message_vprintf(format, args);
+	va_end(args);
 	return message;
 }
 

@@ -8,6 +8,7 @@
 #define KETTLE_DISCORD_RENDER_MESSAGE_H
 
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,6 +21,7 @@ enum message_style { MESSAGE_PRIMARY = 1, MESSAGE_SECONDARY, MESSAGE_SUCCESS, ME
 /* A message with this content in Markdown, in which text from users must be escaped (text/escape.h). New reference. */
 json_t *message_new(const char *content);
 json_t *message_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+json_t *message_vprintf(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 /* A message with lines of plain text: as a block of code if they fit, else as a file of this name. New reference. */
 json_t *message_block(const char *before, const char *text, const char *file_name);
 

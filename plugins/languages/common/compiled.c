@@ -13,6 +13,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/file_name.h"
 #include "base/json_access.h"
 
 bool
@@ -30,13 +31,6 @@ kettle_compiled_is_c(const char *source)
 {
 	static const char *const c[] = {".c", NULL};
 	return kettle_compiled_ends_in(source, c);
-}
-
-static const char *
-base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
 }
 
 bool
@@ -271,7 +265,7 @@ wanted_step(const struct kettle_compiled_builder *builder)
 		const char *name = json_string_value(source);
 		if (strcmp(name, builder->request->submission) == 0)
 			continue;
-		AUTO_JSON json_t *object = json_sprintf("%s.o", name), *output = json_sprintf("%s.o", base_name(name));
+		AUTO_JSON json_t *object = json_sprintf("%s.o", name), *output = json_sprintf("%s.o", file_name_of(name));
 		json_array_append(others, source);
 		kettle_args_add(needs, "compile-%zu", i);
 		json_object_set_new(
@@ -291,7 +285,7 @@ static json_t *
 apart_step(const struct kettle_compiled_builder *builder)
 {
 	AUTO_JSON json_t *object = json_sprintf("%s.o", builder->request->submission);
-	AUTO_JSON json_t *output = json_sprintf("%s.o", base_name(builder->request->submission));
+	AUTO_JSON json_t *output = json_sprintf("%s.o", file_name_of(builder->request->submission));
 	AUTO_JSON json_t *arguments = json_pack("[O, o, o, o]", object, json_sprintf("out/%s", json_string_value(output)),
 		json_sprintf("%d", KETTLE_COMPILED_MAX_SECTIONS), json_sprintf("%d", KETTLE_COMPILED_MAX_SYMBOLS));
 	size_t index = 0;
@@ -308,7 +302,7 @@ static json_t *
 compile_step(const struct kettle_compiled_builder *builder, size_t index)
 {
 	const char *source = json_string_value(json_array_get(builder->sources, index));
-	const char *base = base_name(source);
+	const char *base = file_name_of(source);
 	json_t *argv = builder->rules->compile(builder, source);
 	add_apart_flags(builder, source, argv);
 	kettle_args_add(argv, "-c");
@@ -327,7 +321,7 @@ link_step(const struct kettle_compiled_builder *builder)
 	json_t *needs = json_array(), *inputs = objects ? json_object() : kettle_compiled_inputs(builder, "");
 	for (size_t i = 0; objects && i < json_array_size(builder->sources); i++) {
 		const char *source = json_string_value(json_array_get(builder->sources, i));
-		AUTO_JSON json_t *object = json_sprintf("%s.o", source), *output = json_sprintf("%s.o", base_name(source));
+		AUTO_JSON json_t *object = json_sprintf("%s.o", source), *output = json_sprintf("%s.o", file_name_of(source));
 		bool apart = is_set_apart(builder) && strcmp(source, builder->request->submission) == 0;
 		json_t *step = apart ? json_string("apart") : json_sprintf("compile-%zu", i);
 		json_array_append(needs, step);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/missing_header.h"
 
 const char *
 kettle_json_text(const json_t *object, const char *key)
@@ -157,41 +158,30 @@ is_absent(const json_t *part)
 	return part && json_is_false(json_object_get(part, "present"));
 }
 
-/* Copies the text between `begin` and `end`, both on one line, into name. False: there is none, or it is too long. */
+/* The header of a part of the toolkit that the machine lacks. */
+struct lacking {
+	const json_t *outcome, *part;
+	char name[MISSING_HEADER_SIZE];
+};
+
 static bool
-between(const char *text, const char *begin, const char *end, char *name, size_t size)
+is_lacking(void *arg, const char *name)
 {
-	const char *found = strstr(text, begin), *last;
-	size_t line;
-	if (!found)
-		return false;
-	found += strlen(begin);
-	line = strcspn(found, "\r\n");
-	last = strstr(found, end);
-	if (!last || last > found + line || (size_t)(last - found) >= size)
-		return false;
-	(void)snprintf(name, size, "%.*s", (int)(last - found), found);
-	return true;
+	struct lacking *lacking = arg;
+	lacking->part = part_of(lacking->outcome, "headers", name);
+	(void)snprintf(lacking->name, sizeof(lacking->name), "%s", name);
+	return is_absent(lacking->part);
 }
 
 int
 kettle_explain_header(
 	const char *product, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err)
 {
-	static const struct {
-		const char *begin, *end;
-	} ways[] = {{"fatal error: ", ": No such file or directory"}, {"fatal error: '", "' file not found"},
-		{"could not open source file \"", "\""}, {"cannot open source file \"", "\""}};
-	const char *text = kettle_json_text(json_object_get(outcome, "stderr"), "text");
-	char name[200];
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-		const json_t *part = NULL;
-		if (between(text, ways[i].begin, ways[i].end, name, sizeof(name)))
-			part = part_of(outcome, "headers", name);
-		if (is_absent(part))
-			return explain_part(product, outcome, part, name, !kettle_explain_is_task_only(step), ret_result, err);
-	}
-	return kettle_explain_nothing(err);
+	struct lacking lacking = {.outcome = outcome};
+	if (!missing_header_find(kettle_json_text(json_object_get(outcome, "stderr"), "text"), is_lacking, &lacking))
+		return kettle_explain_nothing(err);
+	return explain_part(
+		product, outcome, lacking.part, lacking.name, !kettle_explain_is_task_only(step), ret_result, err);
 }
 
 int

@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/file_name.h"
 #include "plugins/languages/common/gpu_harness.h"
 #include "plugins/languages/common/gpu_rtc.h"
 
@@ -122,7 +123,7 @@ kettle_gpu_finish_step(const struct kettle_compiled_builder *builder, json_t *st
 static json_t *
 rtc_output(const struct kettle_compiled_builder *builder)
 {
-	const char *path = builder->request->submission, *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = file_name_of(builder->request->submission);
 	const char *dot = strrchr(base, '.');
 	return json_sprintf("%.*s%s", (int)(dot ? dot - base : (long)strlen(base)), base, vendor_of(builder)->rtc.ending);
 }
