@@ -8,6 +8,7 @@
 #include "base/json_access.h"
 #include "base/sanitize_text.h"
 #include "base/text.h"
+#include "commands/board_trial.h"
 #include "maintenance/maintenance.h"
 #include "model/board.h"
 #include "model/board_cache.h"
@@ -85,16 +86,6 @@ check_new_name(struct db *db, const char *name, struct kettle_error *err)
 	return rc;
 }
 
-int
-cmd_board_check_name(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
-{
-	const char *name = json_text_or_null(call->args, "name");
-	int rc = check_new_name(call->db, name, err);
-	if (rc == 0)
-		*ret_result = json_pack("{s:s}", "name", name);
-	return rc;
-}
-
 /* Reads the arguments on a board's settings, which own the strings; neither its task nor its devices. */
 static int
 read_settings(struct db *db, const json_t *args, struct board_change *settings, struct kettle_error *err)
@@ -111,10 +102,9 @@ read_settings(struct db *db, const json_t *args, struct board_change *settings, 
 	return rc == 0 && opens ? board_opening(opens, db->now_ms, &settings->opens_at, err) : rc;
 }
 
-/* Reads and checks the arguments; writes nothing. */
+/* The name and the times of a new board. */
 static int
-check_new(
-	struct db *db, const struct command_env *env, const json_t *args, struct new_board *board, struct kettle_error *err)
+check_begin(struct db *db, const json_t *args, struct new_board *board, struct kettle_error *err)
 {
 	struct board_change *settings = &board->settings;
 	board->name = json_text_or_null(args, "name");
@@ -127,8 +117,26 @@ check_new(
 				"The deadline of `%s` has already passed, so it would accept no submission; use `force` to create it "
 				"anyway.",
 				board->name));
+	return rc == 0 ? board_check_times(settings->opens_at, settings->deadline_at, err) : rc;
+}
+
+int
+cmd_board_check_name(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	AUTO_NEW_BOARD struct new_board board = {0};
+	int rc = check_begin(call->db, call->args, &board, err);
 	if (rc == 0)
-		rc = board_check_times(settings->opens_at, settings->deadline_at, err);
+		*ret_result = json_pack("{s:s}", "name", board.name);
+	return rc;
+}
+
+/* Reads and checks the arguments; writes nothing. */
+static int
+check_new(
+	struct db *db, const struct command_env *env, const json_t *args, struct new_board *board, struct kettle_error *err)
+{
+	struct board_change *settings = &board->settings;
+	int rc = check_begin(db, args, board, err);
 	if (rc == 0)
 		rc = task_check_bundle(env->languages, json_object_get(args, "task"), &board->bundle, err);
 	if (rc < 0)
@@ -157,12 +165,12 @@ remarks_of(const struct db *db, const json_t *bundle, int64_t deadline_at)
 
 int
 cmd_board_create_check(
-	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_devices, struct kettle_error *err)
+	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_plan, struct kettle_error *err)
 {
 	AUTO_NEW_BOARD struct new_board board = {0};
 	int rc = check_new(db, env, args, &board, err);
 	if (rc == 0)
-		*ret_devices = json_incref(board.devices);
+		*ret_plan = board_trial_plan(board.name, board.bundle, board.devices);
 	return rc;
 }
 
@@ -172,11 +180,22 @@ cmd_board_create(const struct command_call *call, json_t **ret_result, struct ke
 	AUTO_NEW_BOARD struct new_board board = {0};
 	AUTO_JSON json_t *object = NULL;
 	int rc = check_new(call->db, call->env, call->args, &board, err);
+	if (rc == 0 && call->plans) {
+		*ret_result = json_array();
+		if (!member_true(call->args, "force") && !member_true(call->args, "no_try"))
+			(void)json_array_append_new(*ret_result, board_trial_plan(board.name, board.bundle, board.devices));
+		return 0;
+	}
+	if (rc == 0)
+		rc = board_trial_check(call->trial, board.name, "force", "create", err);
+	if (rc == 0)
+		board_trial_imports(call->trial, board.name, board.bundle);
 	if (rc == 0)
 		rc = board_create(call->db, call->actor, board.name, &board.settings, &object, err);
 	if (rc < 0)
 		return rc;
 	(void)json_object_set_new(object, "remarks", remarks_of(call->db, board.bundle, board.settings.deadline_at));
+	board_trial_tell(call->trial, board.name, object);
 	*ret_result = STEAL(object);
 	return 0;
 }
@@ -205,6 +224,21 @@ read_change(struct db *db, const struct command_env *env, const json_t *args, st
 	return rc;
 }
 
+/* A new task is tried on the devices that the board will have. bundle: NULL if there is none, or none is tried. */
+static int
+plan_update(struct db *db, const struct board *board, json_t *bundle, json_t *devices, json_t **ret_result,
+	struct kettle_error *err)
+{
+	AUTO_JSON json_t *own = NULL;
+	int rc = bundle && !devices ? board_devices(db, board->id, &own, err) : 0;
+	if (rc < 0)
+		return rc;
+	*ret_result = json_array();
+	if (bundle)
+		(void)json_array_append_new(*ret_result, board_trial_plan(board->name, bundle, devices ? devices : own));
+	return 0;
+}
+
 int
 cmd_board_update(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
@@ -214,6 +248,13 @@ cmd_board_update(const struct command_call *call, json_t **ret_result, struct ke
 	int rc = board_find_owned(call->db, call->actor, json_text_or_null(call->args, "name"), &board, err);
 	if (rc == 0)
 		rc = read_change(call->db, call->env, call->args, &change, &bundle, &devices, err);
+	if (rc == 0 && call->plans)
+		return plan_update(
+			call->db, &board, member_true(call->args, "no_try") ? NULL : bundle, devices, ret_result, err);
+	if (rc == 0)
+		rc = board_trial_check(call->trial, board.name, "no_try", "change", err);
+	if (rc == 0)
+		board_trial_imports(call->trial, board.name, bundle);
 	if (rc == 0)
 		rc = board_update(call->db, call->actor, &board, &change, &result, err);
 	if (rc == 0)
@@ -222,6 +263,7 @@ cmd_board_update(const struct command_call *call, json_t **ret_result, struct ke
 		return rc;
 	(void)json_object_set(result, "leaderboard", object);
 	(void)json_object_set_new(result, "remarks", remarks_of(call->db, change.bundle, change.deadline_at));
+	board_trial_tell(call->trial, board.name, result);
 	*ret_result = STEAL(result);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/schema.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "commands/board_trial.h"
 #include "model/board.h"
 #include "model/board_update.h"
 #include "model/name.h"
@@ -50,6 +51,8 @@ struct sync {
 	json_t *result;          /* the answer; borrowed by the lists' names */
 	const json_t *file;      /* of the set, or NULL */
 	const json_t *standings; /* whether the set has some, or NULL */
+	const json_t *trial;     /* of the new boards, or NULL */
+	json_t *plan;            /* collects the new boards for it, or NULL */
 };
 
 /* Whether an error is the problem's, and not the database's or the machine's. */
@@ -113,15 +116,18 @@ new_arguments(const struct sync *sync, const json_t *problem)
 static int
 create(struct sync *sync, const char *name, const json_t *problem, struct kettle_error *err)
 {
-	AUTO_JSON json_t *args = new_arguments(sync, problem), *devices = NULL, *made = NULL;
+	AUTO_JSON json_t *args = new_arguments(sync, problem), *plan = NULL, *made = NULL;
 	struct kettle_error why = {0};
-	int rc = cmd_board_create_check(sync->db, sync->env, args, &devices, &why);
+	int rc = cmd_board_create_check(sync->db, sync->env, args, &plan, &why);
 	if (rc < 0 && strcmp(why.member, "force") == 0)
 		return skip(sync, name, json_string("its deadline has already passed; use `force` to create it"));
+	if (rc == 0)
+		rc = board_trial_check(sync->trial, name, "force", "create", &why);
 	if (rc < 0)
 		return report_problem(sync, name, rc, &why, err);
 	if (!sync->dry) {
-		const struct command_call call = {.db = sync->db, .env = sync->env, .actor = sync->actor, .args = args};
+		const struct command_call call = {
+			.db = sync->db, .env = sync->env, .actor = sync->actor, .args = args, .trial = sync->trial};
 		rc = cmd_board_create(&call, &made, err);
 		if (rc == 0)
 			rc = mark(sync, name, problem, err);
@@ -130,9 +136,11 @@ create(struct sync *sync, const char *name, const json_t *problem, struct kettle
 		rc = sync_add(sync, "created", json_string(name));
 	if (rc < 0)
 		return rc;
+	(void)json_array_append(sync->plan, plan);
 	return sync_add(sync, "plan",
 		json_pack("{s:s, s:s, s:s, s:O, s:O?, s:O*}", "name", name, "set", sync->set, "action", "create", "devices",
-			devices, "deadline", json_object_get(problem, "deadline"), "remarks", json_object_get(made, "remarks")));
+			json_object_get(plan, "devices"), "deadline", json_object_get(problem, "deadline"), "remarks",
+			json_object_get(made, "remarks")));
 }
 
 /* ---- a board that is there ---- */
@@ -340,19 +348,21 @@ int
 cmd_competition_sync(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	const json_t *problems = json_object_get(call->args, "problems");
-	AUTO_JSON json_t *schema = NULL, *names = json_object();
-	bool dry = member_true(call->args, "dry_run");
+	AUTO_JSON json_t *schema = NULL, *names = json_object(), *plan = json_array();
+	bool dry = call->plans || member_true(call->args, "dry_run"), force = member_true(call->args, "force");
 	AUTO_JSON json_t *result = json_pack("{s:[], s:[], s:[], s:[], s:[], s:[], s:[], s:b}", "created", "updated",
 		"unchanged", "skipped", "errors", "absent", "plan", "dry_run", dry);
 	struct sync sync = {
 		.db = call->db,
 		.env = call->env,
 		.actor = call->actor,
-		.force = member_true(call->args, "force"),
+		.force = force,
 		.dry = dry,
 		.visibility = json_text_or_null(call->args, "visibility"),
 		.names = names,
 		.result = result,
+		.trial = call->trial,
+		.plan = call->plans && !force ? plan : NULL,
 	};
 	size_t i;
 	json_t *set;
@@ -363,7 +373,7 @@ cmd_competition_sync(const struct command_call *call, json_t **ret_result, struc
 		if (rc == 0)
 			rc = sync_set(&sync, set, err);
 	if (rc == 0)
-		*ret_result = STEAL(result);
+		*ret_result = call->plans ? STEAL(plan) : STEAL(result);
 	return rc;
 }
 

@@ -11,10 +11,12 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/missing_header.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "commands/local_job.h"
+#include "commands/task_choice.h"
 #include "commands/task_run.h"
 #include "session/core.h"
 #include "task/task_form.h"
@@ -24,6 +26,16 @@
 #include <string.h>
 
 #define EXPECT_LINES 10 /* of a solution, in which it may name its expected result */
+
+/* Decides the language of a single reference file, for the device that the arguments name, else the first one. */
+static void
+choose_language(struct core *core, const json_t *args, void (*done)(void *arg, const json_t *languages), void *arg)
+{
+	const struct task_source source = {.path = json_text_or_null(args, "path")};
+	AUTO_JSON json_t *unit = local_job_unit(core, json_text_or_null(args, "device"));
+	AUTO_JSON json_t *devices = json_pack("[O*]", json_object_get(unit, "name"));
+	task_choose(core, &source, json_text_or_null(args, "lang"), devices, done, arg);
+}
 
 /* The text of a submission, if the task's language takes it. */
 static int
@@ -62,6 +74,15 @@ answer_run(struct task_run *run)
 	run->answer(run->arg, &run->err, answer);
 }
 
+static void
+run_chosen(void *arg, const json_t *languages)
+{
+	struct task_run *run = arg;
+	if (task_choice_take(languages, json_text_or_null(run->args, "path"), run->args, &run->err) < 0 ||
+		core_work(run->core, run_read, task_run_begin, run, &run->err) < 0)
+		task_run_end(run);
+}
+
 void
 cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
@@ -74,8 +95,7 @@ cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, k
 		.answer = answer,
 		.arg = arg,
 	};
-	if (core_work(core, run_read, task_run_begin, run, &run->err) < 0)
-		task_run_end(run);
+	choose_language(core, run->args, run_chosen, run);
 }
 
 /* ---- verifying ---- */
@@ -282,20 +302,20 @@ judge(const json_t *solution, const char *mode, const char *found)
 	return json_false();
 }
 
-/* Whether the compiler reports a missing header: gcc, clang and nvcc name it in the line of that error. */
+static bool
+is_header(void *arg, const char *name)
+{
+	return strcmp(name, arg) == 0;
+}
+
+/* Whether the compiler reports that this header is missing. */
 static bool
 misses_header(const struct verdict *verdict, const char *header)
 {
-	static const char *const ways[] = {"fatal error: ", "open source file "};
 	for (size_t i = 0; i < verdict->count; i++) {
 		const char *text = json_string_value(verdict->entries[i].err);
-		for (size_t k = 0; text && k < ARRAY_SIZE(ways); k++)
-			for (const char *at = text; (at = strstr(at, ways[k]));) {
-				at += strlen(ways[k]);
-				const char *found = strstr(at, header);
-				if (found && found < at + strcspn(at, "\n"))
-					return true;
-			}
+		if (text && missing_header_find(text, is_header, (void *)header))
+			return true;
 	}
 	return false;
 }
@@ -393,6 +413,15 @@ verify_next(void *arg)
 	task_run_begin(run);
 }
 
+static void
+verify_chosen(void *arg, const json_t *languages)
+{
+	struct verify *verify = arg;
+	if (task_choice_take(languages, json_text_or_null(verify->args, "path"), verify->args, &verify->err) < 0 ||
+		core_work(verify->core, verify_read, verify_next, verify, &verify->err) < 0)
+		end_verify(verify);
+}
+
 void
 cmd_task_verify(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
@@ -406,6 +435,5 @@ cmd_task_verify(struct core *core, const struct actor *actor, const json_t *args
 		.answer = answer,
 		.arg = arg,
 	};
-	if (core_work(core, verify_read, verify_next, verify, &verify->err) < 0)
-		end_verify(verify);
+	choose_language(core, verify->args, verify_chosen, verify);
 }

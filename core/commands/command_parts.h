@@ -66,6 +66,8 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define TASK_LANG \
 	"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language of a single reference file, if its name fits several"
 
+#define NO_TRY FLAG("no_try"), .help = "do not try the task on the devices first"
+
 #define TASK_CHOOSE \
 	FLAG("choose"), \
 		.help = "if several languages fit a reference file: read it in the first and name all, in place of an error"

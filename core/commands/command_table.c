@@ -2,6 +2,7 @@
 /* The command table itself: every command with its arguments, right and kind. */
 #include <config.h>
 
+#include "commands/board_trial.h"
 #include "commands/command_parts.h"
 #include "commands/handlers.h"
 #include "commands/shapes.h"

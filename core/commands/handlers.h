@@ -14,21 +14,19 @@ extern const struct command commands[];
 /* ---- cmd_board.c: leaderboards. Store's threads ---- */
 
 /*
- * Devices: those given, else the task's, else the only one that is configured. ECONFLICT: the deadline has passed; with force
- * that is a remark, so that an old competition can be kept.
+ * Devices: those given, else the task's, else the only one that is configured. ECONFLICT: the deadline has passed, or no
+ * submission could pass; with force the first is a remark, so that an old competition can be kept, and nothing is tried.
  */
 command_run_fn cmd_board_create;
-command_run_fn cmd_board_check_name; /* the errors of create on a name */
-/*
- * Checks a board like create, without writing anything: whether it could be created, and on which devices. New
- * reference.
- */
+command_run_fn cmd_board_check_name; /* the errors of create on a name and on times */
+/* Checks a board like create, without writing anything; *ret_plan: see board_trial_plan. New reference. */
 int cmd_board_create_check(
-	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_devices, struct kettle_error *err);
+	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_plan, struct kettle_error *err);
 command_run_fn cmd_board_list;
 command_run_fn cmd_board_show;
 command_run_fn cmd_board_delete; /* ECONFLICT: it has submissions, and force is not set */
-command_run_fn cmd_board_update; /* board_update. EINVAL: there is nothing to change */
+/* board_update. EINVAL: there is nothing to change; ECONFLICT: no submission to the new task could pass */
+command_run_fn cmd_board_update;
 
 /* ---- cmd_board_task.c: the task, plans and templates of a leaderboard. Store's threads ---- */
 
@@ -81,7 +79,7 @@ command_run_fn cmd_board_export;
 
 /*
  * Works in one transaction: an error of the database undoes everything; a problem with an error, or one that may not be
- * changed, is listed, and the others are applied. Skipped without force: a board of that name that does not belong to
+ * changed, is listed, and the others are applied; so is a new one to which no submission could pass. Skipped without force: a board of that name that does not belong to
  * the set, and a task that runs differently while there are scores, which would be left behind. Only a board's creator
  * and admins may change it.
  */
@@ -280,12 +278,8 @@ command_engine_fn cmd_harness_show;
 
 /* ---- cmd_task.c: tasks in all their forms. The caller's process ---- */
 
-/* The bundle; with `probe` refuses it (EUNAVAIL) if a device at hand lacks what it needs. */
-command_engine_fn cmd_task_read;
-command_engine_fn cmd_task_unpack; /* the same for a file that was sent, without probing. The owner's process */
-/* ECONFLICT: no submission could pass on one of the devices. The owner's process */
-command_engine_fn cmd_task_try;
-command_engine_fn cmd_competition_try; /* the same for problems of a competition, whose member `error` says it */
+command_engine_fn cmd_task_read;   /* the bundle */
+command_engine_fn cmd_task_unpack; /* the same for a file that was sent. The owner's process */
 /*
  * A device's lack is an error, too, and with strict every remark. A competition has an entry of its own, and then one
  * for each problem.

@@ -32,6 +32,20 @@ local_job_unit(const struct core *core, const char *device)
 	return NULL;
 }
 
+json_t *
+local_job_devices(const struct core *core, const json_t *bundle, const json_t *devices)
+{
+	const json_t *gpus = json_object_get(json_object_get(bundle, "task"), "gpus");
+	if (json_array_size(devices) > 0 || json_array_size(gpus) > 0)
+		return json_copy((json_t *)(json_array_size(devices) > 0 ? devices : gpus));
+	json_t *names = json_array();
+	const char *name;
+	json_t *device;
+	json_object_foreach(core->devices, name, device)
+		(void)json_array_append_new(names, json_string(name));
+	return names;
+}
+
 const struct runner *
 local_job_runner(const struct core *core, const json_t *unit)
 {

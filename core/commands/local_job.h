@@ -8,6 +8,8 @@
 
 /* The first unit of a device, as languages see it; device NULL: of the first device. NULL: there is none. New reference. */
 json_t *local_job_unit(const struct core *core, const char *device);
+/* The named devices (NULL or empty: those that the task of the bundle names, else all configured ones). New reference. */
+json_t *local_job_devices(const struct core *core, const json_t *bundle, const json_t *devices);
 /* The unit's runner; NULL: it is not loaded. */
 const struct runner *local_job_runner(const struct core *core, const json_t *unit);
 #define LOCAL_JOB_DESCRIBE_MS 60000
@@ -32,7 +34,7 @@ int local_job_start(struct core *core, struct inflight_job *job, const char *kin
 void local_job_tell(struct core *core, uint64_t caller, json_t *members_take);
 /* The same for an event on a device, or on something else of that name. */
 void local_job_progress(struct core *core, uint64_t caller, const char *device, json_t *event_take);
-/* Publishes an event of a job of this process as progress on the device, without the secrets of the plan. */
+/* Publishes an event of a job of this process as such progress, without the secrets of the plan. */
 void local_job_publish(
 	struct core *core, uint64_t caller, const struct plan *plan, const char *device, const json_t *event);
 

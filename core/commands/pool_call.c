@@ -15,8 +15,10 @@ pool_call_answer(struct pool_call *call)
 	call->answer(call->arg, &call->err, call->err.code < 0 ? NULL : call->result);
 	json_decref(call->args);
 	json_decref(call->result);
-	json_decref(call->bundles);
-	json_decref(call->choices);
+	json_decref(call->task.bundles);
+	json_decref(call->task.languages);
+	free(call->task.name);
+	free(call->task.data);
 	free(call);
 }
 
@@ -34,23 +36,35 @@ pool_call_after(void *arg)
 	call->then(call);
 }
 
-void
-pool_call_start(struct core *core, const struct actor *actor, const json_t *args, pool_work *work,
-	void (*then)(struct pool_call *call), kettle_answer answer, void *arg)
+struct pool_call *
+pool_call_new(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct kettle_error err = {0};
 	struct pool_call *call = xmalloc(sizeof(*call));
 	*call = (struct pool_call){.core = core,
 		.languages = core->languages,
 		.waiter = actor->waiter,
 		.args = json_deep_copy(args),
-		.work = work,
-		.then = then,
 		.answer = answer,
 		.arg = arg};
+	return call;
+}
+
+void
+pool_call_run(struct pool_call *call, pool_work *work, void (*then)(struct pool_call *call))
+{
+	struct kettle_error err = {0};
+	call->work = work;
+	call->then = then;
 	/* A local error: once the work has begun, call->err belongs to the other thread. */
-	if (core_work(core, pool_call_work, pool_call_after, call, &err) < 0) {
+	if (core_work(call->core, pool_call_work, pool_call_after, call, &err) < 0) {
 		call->err = err;
 		pool_call_answer(call);
 	}
+}
+
+void
+pool_call_start(struct core *core, const struct actor *actor, const json_t *args, pool_work *work,
+	void (*then)(struct pool_call *call), kettle_answer answer, void *arg)
+{
+	pool_call_run(pool_call_new(core, actor, args, answer, arg), work, then);
 }

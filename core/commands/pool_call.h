@@ -16,8 +16,14 @@ struct pool_call {
 	struct waiter waiter;
 	json_t *args; /* a copy */
 	json_t *result;
-	json_t *bundles; /* of cmd_task.c: bundles that must still be probed, or NULL */
-	json_t *choices; /* of cmd_task.c: one file as a task in each of several languages, or NULL */
+	struct {               /* of cmd_task.c */
+		json_t *bundles;   /* [entry, bundle] of task.check that are still to be tried, or NULL */
+		json_t *languages; /* that fit the task at hand, or NULL */
+		size_t index;      /* of the present path */
+		char *name;        /* of a file that was sent, with these bytes */
+		void *data;
+		size_t size;
+	} task;
 	struct kettle_error err;
 	pool_work *work;
 	void (*then)(struct pool_call *call);
@@ -25,7 +31,12 @@ struct pool_call {
 	void *arg;
 };
 
-/* Begins the work. Then `then` is called on the loop; it is pool_call_answer, or ends with a call of it. */
+/* A call whose work has not begun. */
+struct pool_call *pool_call_new(
+	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
+/* Begins the work. Then `then` is called on the loop; it is pool_call_answer, begins more work, or ends with one of them. */
+void pool_call_run(struct pool_call *call, pool_work *work, void (*then)(struct pool_call *call));
+/* Both. */
 void pool_call_start(struct core *core, const struct actor *actor, const json_t *args, pool_work *work,
 	void (*then)(struct pool_call *call), kettle_answer answer, void *arg);
 /* Answers with the result, or the error, and frees the call. */

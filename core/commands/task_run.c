@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RUN_WATCH_MS 200 /* between checks whether somebody still waits */
+#define RUN_WATCH_MS 200 /* between checks whether it is still wanted */
 
 void
 task_run_end(struct task_run *run)
@@ -62,12 +62,12 @@ on_task_run_done(struct inflight_job *job, const struct completion *completion)
 	task_run_end(run);
 }
 
-/* Cancels a run for which nobody waits any more, so that the device is free. */
+/* Cancels a run for which nobody waits any more, so that neither the device nor the engine's end waits for it. */
 static void
 on_run_watch(void *arg)
 {
 	struct task_run *run = arg;
-	if (core_is_awaited(run->core, &run->waiter))
+	if (!run->core->closing && core_is_awaited(run->core, &run->waiter))
 		return;
 	const struct runner *runner = local_job_runner(run->core, run->unit);
 	char ref[INFLIGHT_REF_SIZE];
@@ -104,8 +104,7 @@ choose_unit(struct task_run *run, struct kettle_error *err)
 	if (!wanted)
 		return kettle_fail(err, KETTLE_EINVAL, "No device is configured here.");
 	const char *near = nearest_key(wanted, run->core->devices);
-	return kettle_fail(err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s", wanted, near ? "; did you mean `" : "",
-		near ? near : "", near ? "`?" : ".");
+	return kettle_fail(err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s", wanted, NEAREST_END(near));
 }
 
 static bool

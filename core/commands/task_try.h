@@ -1,24 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* Tries a task on its devices: its template, once on each that is free. Loop thread. */
+/* Tries a task on its devices: what it needs, then its template, once on each that is free. Loop thread. */
 #ifndef KETTLE_COMMANDS_TASK_TRY_H
 #define KETTLE_COMMANDS_TASK_TRY_H
 
 #include "session/core.h"
 
 /*
- * Runs the first template of the task (borrowed), or an empty file where it has none, as a test on each device of names
- * (an array; taken), on the first of its units that is free, one after the other, with progress as of task.run. done
- * gets, once, perhaps before this returns, a borrowed array in the order of names:
+ * err: EUNAVAIL with a sentence that names what the first device lacks; ECANCELED: the caller has gone, or the engine ends.
+ * Else tried is a borrowed array in the order of the devices, or NULL if only probes were run:
  *
  * {"device", "state": as of a verdict, or "skipped": it was not run, "blame", "lacks"?: what the machine lacks, where
  * that is why, "error", "said": all of it in words, "imported": the modules that task and template imported, by the
  * harness's report, "log": the output of the step that failed by the task's fault}
  */
-void task_try(struct core *core, const struct waiter *waiter, const json_t *bundle, json_t *names_take,
-	void (*done)(void *arg, json_t *tried), void *arg);
-/* The first result that failed by the task's fault, or NULL. Borrowed. */
-const json_t *task_try_fault(const json_t *tried);
-/* The first result by which no submission could pass on its device: such a failure, or something that the machine lacks. */
+typedef void (*task_tried)(void *arg, const struct kettle_error *err, json_t *tried);
+/*
+ * Has the first unit of each device build the probe of the task's language (kettle/language.h). A device is skipped if this
+ * process has no runner for it, if the task cannot be planned for it, or if its machine does not answer. Then, if runs is
+ * set, runs the first template of the task, or an empty file where it has none, as a test on each device, on the first of
+ * its units that is free, one after the other. devices: as for local_job_devices. waiter: gets the progress, which is that
+ * of task.run; the trial ends when nobody waits. bundle, devices and waiter are borrowed. done is called once, perhaps
+ * before this returns.
+ */
+void task_try(struct core *core, const struct waiter *waiter, const json_t *bundle, const json_t *devices, bool runs,
+	task_tried done, void *arg);
+/*
+ * The first result by which no submission could pass on its device, or NULL: it failed by the task's fault, or the machine
+ * lacks something. Borrowed.
+ */
 const json_t *task_try_obstacle(const json_t *tried);
 /* The imports on all devices together. New reference. */
 json_t *task_try_imports(const json_t *tried);

@@ -70,6 +70,7 @@ free_call(struct call *call)
 	json_decref(call->actor);
 	json_decref(call->args);
 	json_decref(call->result);
+	json_decref(call->trial);
 	free((char *)call->resolved.name);
 	free(call->name);
 	free(call);
@@ -221,10 +222,7 @@ unknown(struct call *call)
 	for (const struct command *c = call->core->setup.commands; c->name && count < ARRAY_SIZE(names) - 1; c++)
 		names[count++] = c->name;
 	const char *near = nearest(call->name, names);
-	if (near)
-		call_fail(call, KETTLE_EINVAL, "There is no command `%.64s`; did you mean `%s`?", call->name, near);
-	else
-		call_fail(call, KETTLE_EINVAL, "There is no command `%.64s`.", call->name);
+	call_fail(call, KETTLE_EINVAL, "There is no command `%.64s`%s%s%s", call->name, NEAREST_END(near));
 }
 
 /* On the store's thread: resolves the actor, then runs the command. */
@@ -233,11 +231,16 @@ run_on_store(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
 	struct actor actor = {0};
-	int rc = command_actor(call->command, db, call->actor, &actor, err);
+	struct command command = *call->command;
+	/* A plan makes no user; the write that follows refuses one who is banned. */
+	if (call->plans)
+		command.kind = COMMAND_READ;
+	int rc = command_actor(&command, db, call->actor, &actor, err);
 	if (rc < 0)
 		return rc;
 	call->resolved.user = actor.user;
-	const struct command_call request = {.db = db, .env = &call->env, .actor = &actor, .args = call->args};
+	const struct command_call request = {
+		.db = db, .env = &call->env, .actor = &actor, .args = call->args, .plans = call->plans, .trial = call->trial};
 	return call->command->run(&request, &call->result, err);
 }
 
@@ -264,6 +267,36 @@ ran_on_store(void *arg, const struct kettle_error *err)
 	if (!err && call->command->add && call->core->engine)
 		call->command->add(call->core, call->result);
 	call_answer(call, err, call->result);
+}
+
+/* ---- what a write runs before it ---- */
+
+static void
+on_trial(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct call *call = arg;
+	if (err->code < 0) {
+		call_answer(call, err, NULL);
+	} else if (!call->core->engine) {
+		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
+	} else {
+		call->trial = json_incref(result);
+		store_write(call->core->store, run_on_store, ran_on_store, call);
+	}
+}
+
+static void
+on_planned(void *arg, const struct kettle_error *err)
+{
+	struct call *call = arg;
+	AUTO_JSON json_t *plan = STEAL(call->result);
+	call->plans = false;
+	if (err)
+		call_answer(call, err, NULL);
+	else if (!call->core->engine)
+		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
+	else
+		call->command->trial(call->core, &call->waiter, plan, on_trial, call);
 }
 
 /* In the pool: reads on a connection of its own, and closes it. rc: of opening it. */
@@ -395,7 +428,11 @@ run_at_owner(struct call *call)
 			ran_slow(call);
 		break;
 	case COMMAND_WRITE:
-		store_write(call->core->store, run_on_store, ran_on_store, call);
+		call->plans = call->command->trial != NULL;
+		if (call->plans)
+			store_query(call->core->store, run_on_store, on_planned, call);
+		else
+			store_write(call->core->store, run_on_store, ran_on_store, call);
 		break;
 	case COMMAND_ENGINE:
 		/* An engine that has not loaded its jobs and units yet answers after that load. */

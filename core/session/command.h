@@ -65,7 +65,9 @@ struct command_call {
 	struct db *db;
 	const struct command_env *env;
 	const struct actor *actor;
-	const json_t *args; /* checked against the arguments, defaults filled in */
+	const json_t *args;  /* checked against the arguments, defaults filled in */
+	bool plans;          /* of a command with a trial: writes nothing, and answers what to try */
+	const json_t *trial; /* what came of that, see command_trial_fn; NULL: nothing was tried */
 };
 
 /* The handler of a READ or WRITE, not on the loop thread. */
@@ -78,6 +80,12 @@ typedef void command_add_fn(const struct core *core, json_t *result);
  * then.
  */
 typedef void command_finish_fn(struct core *core, json_t *result, kettle_answer answer, void *arg);
+/*
+ * Of a WRITE: tries what its handler has planned (plan; borrowed), for its waiter (borrowed). The handler gets the
+ * result as `trial`. Answers exactly once, also on errors, possibly at once. Loop thread of the database's owner.
+ */
+typedef void command_trial_fn(
+	struct core *core, const struct waiter *waiter, const json_t *plan, kettle_answer answer, void *arg);
 /* The handler of an ENGINE or LOCAL command. Answers exactly once, also on errors, possibly at once. */
 typedef void command_engine_fn(
 	struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg);
@@ -142,6 +150,7 @@ struct command {
 	bool check_ban_last; /* the handler itself refuses banned users, at its place in the order of the checks */
 	const struct argument *arguments; /* until a NULL name, or NULL */
 	command_run_fn *run;
+	command_trial_fn *trial;   /* of a WRITE that runs something before it writes, or NULL */
 	command_add_fn *add;       /* or NULL */
 	command_finish_fn *finish; /* of a slow command, or NULL */
 	command_engine_fn *engine;

@@ -21,6 +21,8 @@ struct call {
 	uint64_t id;          /* on the socket */
 	unsigned tries;       /* times that it was sent there */
 	json_t *result;
+	bool plans;              /* the write is only planned yet, for its trial */
+	json_t *trial;           /* the result of that, or NULL */
 	struct actor resolved;   /* of an engine command; the call owns the name */
 	struct kettle_error err; /* of work in the pool */
 	uint64_t began_ns;       /* of a logged command, at a server's owner; 0: the end is not logged */

@@ -25,13 +25,12 @@ struct cli {
 /* Options of commands that read the task of a leaderboard. */
 static const struct args_option board_options[] = {
 	{"lang", 0, "LANG", "the language of a single reference file, if its name fits several"},
-	{"no-try", 0, NULL, "do not run the task's template on the devices first"},
 	{NULL, 0, NULL, NULL},
 };
 
 const struct args_ui cli_uis[] = {
-	{"leaderboard.create", .own = board_options, .tries = true},
-	{"leaderboard.update", .own = board_options, .tries = true, .updates = true},
+	{"leaderboard.create", .own = board_options, .start = follow_trial},
+	{"leaderboard.update", .own = board_options, .start = follow_trial},
 	{"leaderboard.show", .own = render_board_show_options, .start = render_board_show_start,
 		.answer = render_board_show_answer, .render = render_board_show, .json = render_board_show_json},
 	{"leaderboard.plot", .own = plot_options, .start = plot_start, .answer = plot_answer},
@@ -63,13 +62,13 @@ const struct args_ui cli_uis[] = {
 	{"admin.backup", .start = follow_command},
 	{"admin.export", .start = follow_command},
 	{"admin.gc", .render = render_admin_freed},
-	{"task.check", .start = follow_check, .render = task_check_render, .not_ok = RUN_USAGE},
-	{"task.run", .own = task_run_options, .report = true, .start = follow_command, .render = render_task_run,
-		.status = render_submission_status},
-	{"task.verify", .start = task_verify_start, .render = task_verify_render, .not_ok = RUN_FAILED},
-	{"task.pack", .own = task_pack_options, .answer = task_pack_answer},
+	{"task.check", .reads = true, .start = follow_trial, .render = task_check_render, .not_ok = RUN_USAGE},
+	{"task.run", .reads = true, .own = task_run_options, .report = true, .start = follow_command,
+		.render = render_task_run, .status = render_submission_status},
+	{"task.verify", .reads = true, .start = task_verify_start, .render = task_verify_render, .not_ok = RUN_FAILED},
+	{"task.pack", .reads = true, .own = task_pack_options, .answer = task_pack_answer},
 	{"task.new", .answer = task_new_answer},
-	{"competition.sync", .own = competition_options, .start = competition_start, .render = competition_render,
+	{"competition.sync", .own = competition_options, .start = follow_trial, .render = competition_render,
 		.status = competition_status},
 	{"login", .answer = login_answer},
 	{"plugin.info", .render = render_plugin_info},

@@ -416,6 +416,20 @@ on_measuring(struct progress *progress, struct device *device, const struct even
 	set_state(progress, device, text);
 }
 
+/* Shows the leaderboard whose task is tried: "trying conv2d (2 of 7)". */
+static void
+on_trying(struct progress *progress, struct device *device, const struct event *event)
+{
+	char text[PROGRESS_STATE_SIZE];
+	AUTO_FREE char *name = term_sanitized(json_text_or_empty(event->report, "name"));
+	json_int_t count = member_int(event->report, "count");
+	int used = snprintf(text, sizeof(text), "trying %.80s", name);
+	if (count > 1)
+		snprintf(text + used, sizeof(text) - (size_t)used, " (%lld of %lld)",
+			(long long)member_int(event->report, "index"), (long long)count);
+	set_state(progress, device, text);
+}
+
 static void
 on_kept(struct progress *progress, struct device *device, const struct event *event)
 {
@@ -453,6 +467,7 @@ progress_event(struct progress *progress, const json_t *json)
 		{"outcome", on_outcome, NULL},
 		{"copied", on_copied, NULL},
 		{"measuring", on_measuring, NULL},
+		{"trying", on_trying, NULL},
 		{"kept", on_kept, NULL},
 		{"job.done", on_job_done, NULL},
 		{"waiting", NULL, "waiting for the device"},

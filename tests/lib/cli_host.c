@@ -151,6 +151,7 @@ host_subscribe(const struct kettle_host *const_host, const json_t *actor, const 
 	struct cli_host *host = of(const_host);
 	(void)actor;
 	(void)err;
+	json_decref(host->filter);
 	host->filter = json_deep_copy(filter);
 	host->after = after;
 	host->event_fn = fn;
@@ -263,7 +264,7 @@ one_event(struct cli_host *host)
 void
 cli_host_turn(struct cli_host *host)
 {
-	while (one_task(host) || one_event(host))
+	while (one_event(host) || one_task(host))
 		;
 }
 

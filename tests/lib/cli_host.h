@@ -44,7 +44,7 @@ void cli_host_refuse(struct cli_host *host, const char *command, int code, const
 /* ... because of this argument. */
 void cli_host_refuse_argument(
 	struct cli_host *host, const char *command, const char *member, int code, const char *message);
-/* Runs posted functions and delivers events until none is left. */
+/* Delivers events and runs posted functions until none is left; events come before the answers to calls. */
 void cli_host_turn(struct cli_host *host);
 
 /*

@@ -25,7 +25,7 @@
 "{\"name\": \"submission.delete\", \"help\": \"deletes a submission\", \"right\": \"anybody\", \"kind\": \"read\", \"args\": [{\"name\": \"id\", \"type\": \"id\", \"required\": true, \"positional\": true, \"repeated\": false, \"help\": \"the id\"}]},"
 "{\"name\": \"task.read\", \"help\": \"reads a task\", \"right\": \"anybody\", \"kind\": \"read\", \"args\": [{\"name\": \"path\", \"type\": \"path\", \"required\": true, \"positional\": true, \"repeated\": false, \"help\": \"the path\"}]},"
 "{\"name\": \"task.check\", \"help\": \"checks tasks\", \"right\": \"anybody\", \"kind\": \"read\", \"args\": [{\"name\": \"path\", \"type\": \"path\", \"required\": true, \"positional\": true, \"repeated\": true, \"help\": \"the path\"}]},"
-"{\"name\": \"task.run\", \"help\": \"runs a file against a task without a database\", \"right\": \"anybody\", \"kind\": \"read\", \"args\": [{\"name\": \"path\", \"type\": \"task\", \"required\": true, \"positional\": true, \"repeated\": false, \"help\": \"the path\"}, {"
+"{\"name\": \"task.run\", \"help\": \"runs a file against a task without a database\", \"right\": \"anybody\", \"kind\": \"read\", \"args\": [{\"name\": \"path\", \"type\": \"path\", \"required\": true, \"positional\": true, \"repeated\": false, \"help\": \"the path\"}, {"
 "\"name\": \"file\", \"type\": \"file\", \"required\": true, \"positional\": true, \"repeated\": false, \"help\": \"the file\"}, {"
 "\"name\": \"mode\", \"type\": \"choice\", \"required\": true, \"positional\": false, \"repeated\": false, \"choices\": [\"test\", \"benchmark\", \"profile\", \"ranked\"], \"help\": \"the mode\"}, {"
 "\"name\": \"keep\", \"type\": \"bool\", \"required\": false, \"positional\": false, \"repeated\": false, \"help\": \"the keep\"}]},"

@@ -484,6 +484,38 @@ test_alike(void **arg)
 	HAS(state->out, "      E: no\n      (2 more tracebacks, as above)\n");
 }
 
+/* While a leaderboard is tried a terminal shows which one. */
+static void
+test_trying(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "task.read", json_pack("{s:s}", "yml", "lang: cpp"));
+	json_array_append_new(
+		state->host.events, json_pack("{s:s, s:s, s:{s:s, s:s, s:i, s:i}}", "kind", "progress", "device", "CPU",
+								"event", "event", "trying", "name", "conv", "index", 2, "count", 7));
+	cli_host_answer(&state->host, "leaderboard.create",
+		json_pack("{s:s, s:[s], s:n}", "name", "conv", "gpu_types", "CPU", "deadline"));
+	const char *const argv[] = {"leaderboard", "create", "conv", "--task=some/where", NULL};
+	assert_int_equal(cli_host_run_terminal(&state->host, 80, "", argv, &state->out), 0);
+	HAS(state->out, "CPU: trying conv (2 of 7)");
+}
+
+/* A task whose language is open is asked about before it is run. */
+static void
+test_language(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "task.read", json_pack("{s:[s, s]}", "languages", "cpp", "hip"));
+	cli_host_refuse(&state->host, "task.check", KETTLE_EINVAL, "There is no file.");
+	const char *const argv[] = {"task", "check", "relu.cpp", NULL};
+	assert_int_equal(cli_host_run_terminal(&state->host, 80, "cu\n2\n", argv, &state->out), 2);
+	HAS(state->out, "`relu.cpp` fits several languages:\n  1  cpp\n  2  hip\n");
+	HAS(state->out, "`cu` is none of them.\n");
+	AUTO_JSON json_t *calls = json_pack("[{s:s, s:{s:s, s:b}}, {s:s, s:{s:[s], s:s}}]", "command", "task.read", "args",
+		"path", "relu.cpp", "choose", 1, "command", "task.check", "args", "path", "relu.cpp", "lang", "hip");
+	assert_true(json_equal(state->host.calls, calls));
+}
+
 static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	TEST(test_update),
@@ -499,6 +531,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_complete),
 	TEST(test_diff),
 	TEST(test_alike),
+	TEST(test_trying),
+	TEST(test_language),
 };
 
 UNIT_TESTS(test_cli_board);

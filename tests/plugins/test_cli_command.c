@@ -113,18 +113,23 @@ static const char passed_runs[] =
 	"calibrated\":\"no\"}},"
 	"{\"mode\":\"leaderboard\",\"secret\":true,\"passed\":true,\"score\":1.2e-5}]";
 
+static json_t *
+progress(const char *device, json_t *event_take)
+{
+	return json_pack("{s:s, s:i, s:i, s:s, s:o}", "kind", "progress", "submission", 7, "job", 70, "device", device,
+		"event", event_take);
+}
+
 static void
 test_create(void **arg)
 {
 	struct state *state = *arg;
-	cli_host_answer(&state->host, "task.read",
-		json_pack(
-			"{s:s, s:[{s:s, s:s}]}", "yml", "lang: cpp", "tried", "device", "CPU", "said", "the template passes"));
+	cli_host_answer(&state->host, "task.read", json_pack("{s:s}", "yml", "lang: cpp"));
 	cli_host_answer(&state->host, "leaderboard.create",
-		json_pack("{s:s, s:[s], s:n}", "name", "vectoradd", "gpu_types", "CPU", "deadline"));
+		json_pack("{s:s, s:[s], s:n, s:[{s:s, s:s}]}", "name", "vectoradd", "gpu_types", "CPU", "deadline", "tried",
+			"device", "CPU", "said", "the template passes"));
 	assert_int_equal(RUN(state, "leaderboard", "create", "vectoradd", "--task=some/where", "--device", "CPU"), 0);
-	assert_json(
-		called(state, 0, "task.read"), "{\"path\":\"some/where\",\"probe\":true,\"device\":[\"CPU\"],\"try\":true}");
+	assert_json(called(state, 0, "task.read"), "{\"path\":\"some/where\",\"choose\":false,\"device\":[\"CPU\"]}");
 	assert_json(called(state, 1, "leaderboard.create"),
 		"{\"name\":\"vectoradd\",\"task\":{\"yml\":\"lang: cpp\"},\"device\":[\"CPU\"]}");
 	assert_json(state->host.actor, "{\"provider\":\"cli\",\"subject\":\"alice\",\"name\":\"alice\"}");
@@ -133,33 +138,19 @@ test_create(void **arg)
 	assert_string_equal(state->out, "Created leaderboard vectoradd on CPU; deadline none.\nCPU: the template passes\n");
 }
 
-/* A task whose own files fail makes no leaderboard, unless that is meant. */
+/* What a task whose own files fail printed is shown above the refusal. */
 static void
 test_create_refused(void **arg)
 {
 	struct state *state = *arg;
-	cli_host_answer(&state->host, "task.read",
-		json_pack("{s:s, s:[{s:s, s:s}, {s:s, s:s, s:s, s:s}]}", "yml", "lang: cpp", "tried", "device", "CPU", "blame",
-			"participant", "device", "T4", "blame", "task", "error", "It is at fault.", "log",
-			"g++ x\nx: error: \033[1mno"));
-	assert_int_equal(RUN(state, "leaderboard", "create", "vectoradd", "--task=some/where"), 2);
-	assert_int_equal(json_array_size(state->host.calls), 1);
-	HAS(state->err, "    T4\n      g++ x\n      x: error: ");
-	HAS(state->err, "kettle: No submission could pass on T4, so nothing was changed; to do it anyway, use --no-try. "
-					"It is at fault.\n");
-	assert_null(strchr(state->err, '\033'));
-}
-
-static void
-test_create_untried(void **arg)
-{
-	struct state *state = *arg;
 	cli_host_answer(&state->host, "task.read", json_pack("{s:s}", "yml", "lang: cpp"));
-	cli_host_answer(&state->host, "leaderboard.create",
-		json_pack("{s:s, s:[s], s:n}", "name", "vectoradd", "gpu_types", "CPU", "deadline"));
-	assert_int_equal(RUN(state, "leaderboard", "create", "vectoradd", "--task=some/where", "--no-try"), 0);
-	assert_json(called(state, 0, "task.read"), "{\"path\":\"some/where\",\"probe\":true}");
-	assert_string_equal(state->out, "Created leaderboard vectoradd on CPU; deadline none.\n");
+	json_array_append_new(state->host.events,
+		progress("T4", json_pack("{s:s, s:s}", "event", "failed", "log", "g++ x\nx: error: \033[1mno")));
+	cli_host_refuse(&state->host, "leaderboard.create", KETTLE_ECONFLICT, "It is at fault.");
+	assert_int_equal(RUN(state, "leaderboard", "create", "vectoradd", "--task=some/where"), 2);
+	HAS(state->err, "    T4\n      g++ x\n      x: error: ");
+	HAS(state->err, "kettle: It is at fault.\n");
+	assert_null(strchr(state->err, '\033'));
 }
 
 static void
@@ -268,13 +259,6 @@ test_submit_wide(void **arg)
 		"first call for each shape; if it stays, something else uses the device: size: 9\n"
 		"    wide interval of only 3 calls: no more of them fitted into the time of a benchmark: size: 8\n"
 		"  score");
-}
-
-static json_t *
-progress(const char *device, json_t *event_take)
-{
-	return json_pack("{s:s, s:i, s:i, s:s, s:o}", "kind", "progress", "submission", 7, "job", 70, "device", device,
-		"event", event_take);
 }
 
 static void
@@ -656,7 +640,7 @@ test_help(void **arg)
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		assert_int_equal(RUN(state, forms[i][0], forms[i][1], forms[i][2]), 0);
 		HAS(state->out, "usage: kettle leaderboard create NAME --task PATH [--deadline WHEN]\n"
-						"                                 [--device DEVICE]… [--lang LANG] [--no-try]\n\n"
+						"                                 [--device DEVICE]… [--lang LANG]\n\n"
 						"makes a leaderboard of a task\n\n"
 						"The devices of the task are taken where none is named.\n\n"
 						"Arguments\n"
@@ -753,7 +737,6 @@ test_task_run(void **arg)
 	AUTO_JSON json_t *whole = submission("passed", passed_runs);
 	json_t *result = json_incref(json_array_get(json_object_get(whole, "jobs"), 0));
 	json_object_set_new(result, "kept", json_string("/tmp/x"));
-	cli_host_answer(&state->host, "task.read", json_object());
 	cli_host_answer(&state->host, "task.run", result);
 	assert_int_equal(RUN(state, "task", "run", "dir", state->file, "--mode=test", "--keep"), 0);
 	assert_json(state->host.filter, "{\"task_run\":true}");
@@ -765,7 +748,6 @@ static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	TEST(test_create),
 	TEST(test_create_refused),
-	TEST(test_create_untried),
 	TEST(test_submit),
 	TEST(test_submit_profile),
 	TEST(test_submit_counts),

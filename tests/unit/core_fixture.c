@@ -282,8 +282,8 @@ void
 cores_board(size_t place, const char *name, bool closed_board)
 {
 	cores_must(place, "owner", "leaderboard.create",
-		json_pack("{s:s, s:o, s:[s], s:s}", "name", name, "task", commands_task(NULL), "device", "CPU", "visibility",
-			closed_board ? "closed" : "public"));
+		json_pack("{s:s, s:o, s:[s], s:s, s:b}", "name", name, "task", commands_task(NULL), "device", "CPU",
+			"visibility", closed_board ? "closed" : "public", "no_try", 1));
 }
 
 json_t *

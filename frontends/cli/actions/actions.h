@@ -33,9 +33,8 @@ int completion_script(const struct term *term, int argc, const char *const *argv
 void completion_start(const struct kettle_host *host, const json_t *actor, const struct args_ui *uis, int argc,
 	const char *const *argv, void (*done)(void *arg, int status), void *done_arg);
 
-/* ---- competition.c: competition sync: prints the plan, then calls the command ---- */
+/* ---- competition.c: competition sync ---- */
 extern const struct args_option competition_options[];
-void competition_start(struct run *run);
 void competition_render(struct run *run, const json_t *result);
 int competition_status(const json_t *result); /* RUN_FAILED if a problem is wrong */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `kettle competition sync`: prints the plan of a dry run, then calls the command. */
+/* `kettle competition sync`: prints what was changed, or would be. */
 #include <config.h>
 
 #include "cli/actions/actions.h"
@@ -59,19 +59,6 @@ competition_render(struct run *run, const json_t *result)
 	static const char *const lists[][2] = {{"created", "created"}, {"updated", "changed"}, {"unchanged", "unchanged"},
 		{"skipped", "skipped"}, {"errors", "wrong"}};
 	const char *between = member_true(result, "dry_run") ? "Dry run: nothing was changed; without --dry-run: " : "";
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-		size_t count = json_array_size(json_object_get(result, lists[i][0]));
-		if (count == 0)
-			continue;
-		fprintf(run->term.out, "%s%zu %s", between, count, lists[i][1]);
-		between = ", ";
-	}
-	fputs(strcmp(between, ", ") == 0 ? ".\n" : "The file names no problems.\n", run->term.out);
-}
-
-static void
-on_planned(struct run *run, const json_t *result)
-{
 	size_t i;
 	const json_t *step;
 	json_array_foreach(json_object_get(result, "plan"), i, step)
@@ -79,56 +66,12 @@ on_planned(struct run *run, const json_t *result)
 			template_put(&run->term, step_template, step, NULL);
 	if (!run->quiet)
 		put_rest(run, result);
-	if (member_true(run->args.values, "dry_run")) {
-		run_result(run, result);
-		return;
+	for (i = 0; i < ARRAY_SIZE(lists); i++) {
+		size_t count = json_array_size(json_object_get(result, lists[i][0]));
+		if (count == 0)
+			continue;
+		fprintf(run->term.out, "%s%zu %s", between, count, lists[i][1]);
+		between = ", ";
 	}
-	fflush(run->term.out);
-	run_command(run);
-}
-
-static void
-call_dry(struct run *run, run_answer fn)
-{
-	AUTO_JSON json_t *args = json_copy(run->args.values);
-	json_object_set_new(args, "dry_run", json_true());
-	run_call(run, "competition.sync", args, fn);
-}
-
-static void
-show_plan(struct run *run)
-{
-	if (run->json)
-		run_command(run);
-	else
-		call_dry(run, on_planned);
-}
-
-static void
-on_tried(struct run *run, const json_t *problems)
-{
-	json_object_set(run->args.values, "problems", (json_t *)problems);
-	show_plan(run);
-}
-
-/* Unless that is forced, no leaderboard is made to which no submission could pass. */
-static void
-try_new(struct run *run, const json_t *result)
-{
-	json_t *created = json_object_get(result, "created");
-	AUTO_JSON json_t *args =
-		json_pack("{s:O, s:O}", "problems", json_object_get(run->args.values, "problems"), "name", created);
-	if (json_array_size(created) > 0)
-		run_call(run, "competition.try", args, on_tried);
-	else
-		show_plan(run);
-}
-
-void
-competition_start(struct run *run)
-{
-	if (member_true(run->args.values, "force"))
-		show_plan(run);
-	else
-		call_dry(run, try_new);
+	fputs(strcmp(between, ", ") == 0 ? ".\n" : "The file names no problems.\n", run->term.out);
 }

@@ -26,8 +26,7 @@ struct args_ui {
 	const struct args_option *own;  /* options of its own, or NULL */
 	bool code;                      /* its result is code; a terminal shows its lines uncut */
 	bool report;                    /* the option -o names a file that also gets the result */
-	bool tries;                     /* it reads a task, which is tried first unless --no-try is given */
-	bool updates;                   /* the task is a new version of that of the leaderboard `name` */
+	bool reads;                     /* its argument `path` is a task */
 	void (*start)(struct run *run); /* the arguments are complete (files read); NULL: run_command */
 	/* Gets the result of run_command. NULL: the result is rendered and the run ends. */
 	void (*answer)(struct run *run, const json_t *result);

@@ -84,6 +84,13 @@ on_follow_event(void *arg, const json_t *event)
 		follow->solution(&run->term, solution);
 		fflush(run->term.out);
 	}
+	const json_t *report = json_object_get(event, "event");
+	if (member_is(report, "event", "failed")) {
+		progress_hide(follow->progress);
+		AUTO_JSON json_t *tried = json_pack(
+			"{s:O*, s:O*}", "device", json_object_get(event, "device"), "log", json_object_get(report, "log"));
+		run_print_log(stderr, tried);
+	}
 	progress_event(follow->progress, event);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		if (follow->id && strcmp(kind, ends[i]) == 0)
@@ -280,11 +287,5 @@ void
 follow_trial(struct run *run)
 {
 	watch(run, NULL, !run->term.tty);
-}
-
-void
-follow_check(struct run *run)
-{
-	follow_trial(run);
 	run_command(run);
 }

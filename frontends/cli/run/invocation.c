@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/contents.h"
+#include "base/file_name.h"
 #include "base/json_access.h"
 #include "base/json_text.h"
 #include "base/xalloc.h"
@@ -297,13 +298,11 @@ end_work(struct run *run)
 void
 run_result(struct run *run, const json_t *result)
 {
-	AUTO_JSON json_t *whole = run->tried ? json_copy((json_t *)result) : json_incref((json_t *)result);
-	if (run->tried)
-		json_object_set(whole, "tried", run->tried);
+	AUTO_JSON json_t *held = json_incref((json_t *)result);
 	end_work(run);
-	int status = print_result(run, whole);
+	int status = print_result(run, held);
 	if (run->report)
-		status = write_report(run, whole, status);
+		status = write_report(run, held, status);
 	run_finish(run, status);
 }
 
@@ -427,7 +426,6 @@ run_free(struct run *run)
 	drop_report(run);
 	args_free(&run->args);
 	free(run->file);
-	json_decref(run->tried);
 	json_decref(run->actor);
 	kettle_fn stopped = run->stopped;
 	void *arg = run->stopped_arg;
@@ -495,7 +493,7 @@ static void
 file_loaded(struct run *run, const char *data, size_t size)
 {
 	struct args_row row;
-	const char *path = path_argument(run, &row), *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const char *path = path_argument(run, &row), *name = file_name_of(path);
 	if (strcmp(path, "-") == 0)
 		name = args_text(&run->args, "file-name");
 	else
@@ -511,20 +509,33 @@ task_loaded(struct run *run, const json_t *result)
 }
 
 static void prompt_language(struct run *run);
-static void read_task(struct run *run);
+static void read_task(struct run *run, const char *path);
+
+/* The only path of a command that takes a task by its path; NULL: it has none, or several. */
+static const char *
+task_path(const struct run *run)
+{
+	const json_t *path = json_object_get(run->args.values, "path");
+	const json_t *only = json_array_size(path) == 1 ? json_array_get(path, 0) : path;
+	return run->ui->reads ? json_string_value(only) : NULL;
+}
 
 static void
 language_typed(struct run *run, const char *line, size_t size)
 {
+	struct args_row row;
 	(void)size;
-	const char *lang = menu_typed(line, json_object_get(run->args.own, "languages"));
+	const char *lang = menu_typed(line, json_object_get(run->args.own, "languages")), *path = task_path(run);
 	if (!lang) {
 		menu_say_unknown(run->term.out, line);
 		prompt_language(run);
 		return;
 	}
-	json_object_set_new(run->args.own, "lang", json_string(lang));
-	read_task(run);
+	json_object_set_new(path ? run->args.values : run->args.own, "lang", json_string(lang));
+	if (path)
+		load_next(run);
+	else
+		read_task(run, path_argument(run, &row));
 }
 
 static void
@@ -534,98 +545,40 @@ prompt_language(struct run *run)
 	run_read_line(run, language_typed);
 }
 
-/* Whether several languages fit a reference file: then the user chooses. */
-static bool
-chooses_language(struct run *run, const json_t *result)
-{
-	struct args_row row;
-	json_t *languages = json_object_get(result, "languages");
-	if (!languages)
-		return false;
-	end_work(run);
-	AUTO_FREE char *path = term_sanitized(path_argument(run, &row));
-	fprintf(run->term.out, "`%s` fits several languages:\n", path);
-	json_object_set(run->args.own, "languages", languages);
-	prompt_language(run);
-	return true;
-}
-
+/* If several languages fit a reference file, the user chooses. result: NULL if it cannot be read. */
 static void
 task_read(struct run *run, const json_t *result)
 {
-	if (!chooses_language(run, result))
-		task_loaded(run, result);
-}
-
-/*
- * Refuses a task whose own files fail on a device, since every submission would fail in the same way, and a device
- * that lacks something that the task needs.
- */
-static void
-task_tried(struct run *run, const json_t *result)
-{
-	struct kettle_error err = {0};
-	size_t i;
-	const json_t *one;
-	if (chooses_language(run, result))
-		return;
-	run->tried = json_incref(json_object_get(result, "tried"));
-	end_work(run);
-	json_array_foreach(run->tried, i, one) {
-		bool lacks = json_text_or_null(one, "lacks") != NULL;
-		if (!lacks && strcmp(json_text_or_empty(one, "blame"), "task") != 0)
-			continue;
-		run_print_log(stderr, one);
-		kettle_fail(&err, KETTLE_EINVAL,
-			"No submission could pass on %s, so nothing was changed; to do it anyway, use %s. %s",
-			json_text_or_empty(one, "device"), lacks && !run->ui->updates ? "--force" : "--no-try",
-			json_text_or_empty(one, "error"));
-		run_fail(run, &err);
-		return;
-	}
-	json_t *bundle = json_copy((json_t *)result);
-	json_object_del(bundle, "tried");
-	replace_path(run, bundle);
-}
-
-/*
- * Reads the task. Checks that its devices have what it needs, unless a new leaderboard is forced: the given ones, else those
- * of the board that changes, in `devices` of own.
- */
-static void
-read_task(struct run *run)
-{
 	struct args_row row;
-	bool forced = !run->ui->updates && json_is_true(json_object_get(run->args.values, "force"));
-	bool tries = run->ui->tries && !forced && !args_flag(&run->args, "no-try");
-	json_t *given = json_object_get(run->args.values, "device");
-	AUTO_JSON json_t *args =
-		json_pack("{s:s, s:s*, s:b, s:O*}", "path", path_argument(run, &row), "lang", args_text(&run->args, "lang"),
-			"probe", !forced, "device", given ? given : json_object_get(run->args.own, "devices"));
-	if (run->term.ask && !run->json)
-		json_object_set_new(args, "choose", json_true());
-	if (tries) {
-		json_object_set_new(args, "try", json_true());
-		follow_trial(run);
+	json_t *languages = json_object_get(result, "languages");
+	const char *path = task_path(run);
+	if (languages) {
+		AUTO_FREE char *shown = term_sanitized(path ? path : path_argument(run, &row));
+		fprintf(run->term.out, "`%s` fits several languages:\n", shown);
+		json_object_set(run->args.own, "languages", languages);
+		prompt_language(run);
+	} else if (path) {
+		json_object_set_new(run->args.own, "languages", json_null());
+		load_next(run);
+	} else {
+		task_loaded(run, result);
 	}
-	run_call(run, "task.read", args, tries ? task_tried : task_read);
 }
 
 static void
-board_shown(struct run *run, const json_t *result)
+read_task(struct run *run, const char *path)
 {
-	json_object_set(run->args.own, "devices", json_object_get(json_object_get(result, "leaderboard"), "gpu_types"));
-	read_task(run);
+	AUTO_JSON json_t *args = json_pack("{s:s, s:s*, s:b, s:O*}", "path", path, "lang", args_text(&run->args, "lang"),
+		"choose", run->term.ask && !run->json, "device", json_object_get(run->args.values, "device"));
+	(task_path(run) ? run_try : run_call)(run, "task.read", args, task_read);
 }
 
-static void
-load_task(struct run *run)
+/* Whether the command reads a task by its path, in a language that the user may still have to choose. */
+static bool
+may_choose(const struct run *run)
 {
-	AUTO_JSON json_t *args = json_pack("{s:O*, s:i}", "name", json_object_get(run->args.values, "name"), "limit", 1);
-	if (run->ui->updates && json_array_size(json_object_get(run->args.values, "device")) == 0)
-		run_call(run, "leaderboard.show", args, board_shown);
-	else
-		read_task(run);
+	return run->term.ask && !run->json && task_path(run) && !json_object_get(run->args.values, "lang") &&
+		   !json_object_get(run->args.own, "languages");
 }
 
 /* Loads a competition from this machine, or from a repository, which the engine fetches. */
@@ -658,7 +611,9 @@ load_next(struct run *run)
 	} else if (path && strcmp(row.type, "problems") == 0) {
 		load_problems(run, path);
 	} else if (path) {
-		load_task(run);
+		read_task(run, path);
+	} else if (may_choose(run)) {
+		read_task(run, task_path(run));
 	} else if (run->ui->report && open_report(run, &err)) {
 		run_fail(run, &err);
 	} else if (run->ui->start) {

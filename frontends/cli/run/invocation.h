@@ -29,8 +29,7 @@ struct run {
 	const char *user; /* the name; borrowed from actor */
 	struct term term;
 	bool json, quiet;
-	char *file;    /* typed path of a file argument that was read, or NULL */
-	json_t *tried; /* answer of task.check for the task that was read, which becomes a member of the result; or NULL */
+	char *file;             /* typed path of a file argument that was read, or NULL */
 	struct run_call *calls; /* all without a result yet */
 	void *work;             /* data of the command until its result (an export, a followed submission), or NULL */
 	void (*ended)(struct run *run); /* frees `work` before a result or an error is printed; NULL: nothing to free */

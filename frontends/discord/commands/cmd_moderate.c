@@ -12,6 +12,7 @@
 #include "base/number.h"
 #include "base/xalloc.h"
 #include "common/template.h"
+#include "discord/flows/trial.h"
 #include "discord/interaction/answer.h"
 #include "discord/interaction/boards.h"
 #include "discord/render/message.h"
@@ -167,48 +168,19 @@ on_synced(struct interaction *interaction, const json_t *result, void *arg)
 										: message_new(names.data));
 }
 
-static void
-drop_sets(void *arg)
-{
-	json_decref(arg);
-}
-
-static void
-sync_problems(struct interaction *interaction, const json_t *sets, bool dry, interaction_fn fn, json_t *kept_take)
-{
-	bool closed = interaction_flag(interaction, "closed");
-	interaction_call(interaction, "competition.sync",
-		json_pack("{s:{s:O}, s:b, s:s, s:b}", "problems", "sets", sets, "force",
-			(int)interaction_flag(interaction, "force"), "visibility", closed ? "closed" : "public", "dry_run", dry),
-		fn, drop_sets, kept_take);
-}
-
-static void
-on_problems_tried(struct interaction *interaction, const json_t *result, void *arg)
-{
-	(void)arg;
-	sync_problems(interaction, json_object_get(result, "sets"), false, on_synced, NULL);
-}
-
-/* Unless that is forced, no leaderboard is made to which no submission could pass. arg: the sets. */
-static void
-on_planned(struct interaction *interaction, const json_t *result, void *arg)
-{
-	json_t *created = json_object_get(result, "created"), *sets = arg;
-	if (json_array_size(created) == 0)
-		sync_problems(interaction, sets, false, on_synced, NULL);
-	else
-		interaction_call(interaction, "competition.try",
-			json_pack("{s:{s:O}, s:O}", "problems", "sets", sets, "name", created), on_problems_tried, NULL, NULL);
-}
-
 void
 discord_moderate_update_problems(struct interaction *interaction, const json_t *result, void *arg)
 {
-	json_t *sets = json_object_get(result, "sets");
+	json_t *sets = json_object_get(result, "sets"), *boards = json_object();
+	bool closed = interaction_flag(interaction, "closed");
+	size_t i, k;
+	const json_t *set, *problem;
 	(void)arg;
-	if (interaction_flag(interaction, "force"))
-		sync_problems(interaction, sets, false, on_synced, NULL);
-	else
-		sync_problems(interaction, sets, true, on_planned, json_incref(sets));
+	json_array_foreach(sets, i, set)
+		json_array_foreach(json_object_get(set, "problems"), k, problem)
+			(void)json_object_set_new(boards, json_text_or_empty(problem, "name"), json_true());
+	trial_call(interaction, "competition.sync",
+		json_pack("{s:{s:O}, s:b, s:s}", "problems", "sets", sets, "force", (int)interaction_flag(interaction, "force"),
+			"visibility", closed ? "closed" : "public"),
+		boards, on_synced, NULL, NULL);
 }

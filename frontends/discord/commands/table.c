@@ -69,7 +69,7 @@ const struct bot_command discord_commands[] = {
 	{"admin get-submission", "Show any submission with its report and code", "submission.show", "id!",
 		.answered = discord_submission_show},
 	{"admin rerun", NULL, "submission.rerun", "id", .with = "{\"no_wait\": true}", .answered = discord_moderate_rerun},
-	{"admin update", NULL, "leaderboard.update", .args = "* -force"},
+	{"admin update", NULL, "leaderboard.update", .args = "* -force -no_try"},
 	{"admin update-problems", "Create and update leaderboards from a repository", "competition.fetch",
 		"repository! branch set=problem_set",
 		OPTIONS({FLAG("force", "Also changes that drop scores")},

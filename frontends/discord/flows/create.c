@@ -11,9 +11,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/contents.h"
+#include "base/file_name.h"
 #include "base/json_access.h"
-#include "base/times.h"
 #include "base/xalloc.h"
+#include "discord/flows/trial.h"
 #include "discord/interaction/answer.h"
 #include "discord/interaction/boards.h"
 #include "discord/interaction/stored.h"
@@ -97,6 +98,18 @@ put_remarks(struct buf *out, const json_t *remarks)
 }
 
 static void
+put_tried(struct buf *out, const json_t *tried)
+{
+	size_t i;
+	const json_t *one;
+	json_array_foreach(tried, i, one) {
+		AUTO_FREE char *device = answer_name(json_text_or_empty(one, "device"));
+		AUTO_FREE char *said = answer_text(json_text_or_empty(one, "said"));
+		buf_printf(out, "\n%s: %s", device, said);
+	}
+}
+
+static void
 on_created(struct interaction *interaction, const json_t *board, void *arg)
 {
 	struct creation *creation = arg;
@@ -115,6 +128,7 @@ on_created(struct interaction *interaction, const json_t *board, void *arg)
 	timestamp_of(json_text_or_empty(board, "deadline"), TIMESTAMP_DATE, deadline);
 	buf_printf(&out, "; %s%s.", json_text_or_null(board, "deadline") ? "it ends " : "it has no deadline",
 		json_text_or_null(board, "deadline") ? deadline : "");
+	put_tried(&out, json_object_get(board, "tried"));
 	put_remarks(&out, json_object_get(board, "remarks"));
 	interaction_answer(interaction, message_new(out.data));
 }
@@ -123,33 +137,12 @@ static void
 make(struct creation *creation)
 {
 	const json_t *form = creation->form;
-	call(creation, "leaderboard.create",
+	creation->references++;
+	trial_call(creation->interaction, "leaderboard.create",
 		json_pack("{s:O, s:O, s:O, s:O*, s:O*}", "name", json_object_get(form, "name"), "deadline",
 			json_object_get(form, "deadline"), "task", creation->task, "device", json_object_get(form, "devices"),
 			"force", json_object_get(form, "force")),
-		on_created);
-}
-
-static void
-on_tried(struct interaction *interaction, const json_t *result, void *arg)
-{
-	struct creation *creation = arg;
-	(void)interaction;
-	if (json_object_get(result, "imported"))
-		(void)json_object_set(creation->task, "imported", json_object_get(result, "imported"));
-	make(creation);
-}
-
-/* Unless that is forced, no board is made to which no submission could pass. */
-static void
-try_and_make(struct creation *creation)
-{
-	if (json_object_get(creation->form, "force"))
-		make(creation);
-	else
-		call(creation, "task.try",
-			json_pack("{s:O, s:O*}", "task", creation->task, "device", json_object_get(creation->form, "devices")),
-			on_tried);
+		json_pack("{s:b}", json_text_or_empty(form, "name"), 1), on_created, creation_unref, creation);
 }
 
 /* ---- which devices, which language ---- */
@@ -221,7 +214,7 @@ make_or_ask(struct creation *creation)
 {
 	json_t *languages = json_object_get(creation->task, "languages");
 	if (!languages) {
-		try_and_make(creation);
+		make(creation);
 		return;
 	}
 	(void)json_object_set(creation->form, "languages", languages);
@@ -299,12 +292,15 @@ on_name(struct interaction *interaction, const json_t *result, void *arg)
 	fetch(creation);
 }
 
-/* Refuses an invalid or taken name before asking for devices. */
+/* Refuses an invalid or taken name, and a deadline that has passed, before asking for devices. */
 static void
 check_name(struct creation *creation_take)
 {
+	const json_t *form = creation_take->form;
 	call(creation_take, "leaderboard.check_name",
-		json_pack("{s:O}", "name", json_object_get(creation_take->form, "name")), on_name);
+		json_pack("{s:O, s:O, s:O*}", "name", json_object_get(form, "name"), "deadline",
+			json_object_get(form, "deadline"), "force", json_object_get(form, "force")),
+		on_name);
 	creation_unref(creation_take);
 }
 
@@ -344,16 +340,10 @@ on_user(struct interaction *interaction, const json_t *user, void *arg)
 }
 
 static bool
-ends_in(const char *name, const char *ending)
-{
-	size_t len = strlen(name), more = strlen(ending);
-	return len > more && strcasecmp(name + len - more, ending) == 0;
-}
-
-static bool
 is_reference(const char *name)
 {
-	return ends_in(name, ".py") || ends_in(name, ".cu") || ends_in(name, ".cuh") || ends_in(name, ".cpp");
+	return file_name_ends_in(name, ".py") || file_name_ends_in(name, ".cu") || file_name_ends_in(name, ".cuh") ||
+		   file_name_ends_in(name, ".cpp");
 }
 
 /* Whether the options make a valid request; if not, tells the user why. */
@@ -362,23 +352,15 @@ check(struct interaction *interaction, const json_t *zip, const json_t *referenc
 {
 	const json_t *file = zip ? zip : reference;
 	uint64_t limit = interaction->bot->settings.max_zip;
-	const char *deadline = interaction_text(interaction, "deadline");
-	struct kettle_error err = {0};
-	const struct kettle_host *host = interaction->bot->host;
-	int64_t ms = INT64_MAX, now = host->utc_ms(host);
 	if (!zip == !reference)
 		interaction_say(interaction, "Attach either `task_zip` or `reference_code`.");
-	else if (zip && !ends_in(json_text_or_empty(zip, "filename"), ".zip"))
+	else if (zip && !file_name_ends_in(json_text_or_empty(zip, "filename"), ".zip"))
 		interaction_say(interaction, "`task_zip` must be a .zip of the task's folder.");
 	else if (reference && !is_reference(json_text_or_empty(reference, "filename")))
 		interaction_say(interaction, "`reference_code` must be a .py, .cu, .cuh or .cpp file.");
 	else if (member_int(file, "size") > (json_int_t)limit)
 		interaction_say(interaction, "The file has %lld bytes; the limit is %llu.", (long long)member_int(file, "size"),
 			(unsigned long long)limit);
-	else if (deadline && strcasecmp(deadline, "none") != 0 && time_parse_deadline(deadline, now, &ms, &err) < 0)
-		interaction_fail(interaction, &err);
-	else if (ms <= now && !interaction_flag(interaction, "force"))
-		interaction_say(interaction, "This deadline has already passed: choose a later one, or `none`.");
 	else
 		return true;
 	return false;
@@ -432,7 +414,7 @@ take_choice(struct choice *choice, const json_t *form)
 		else
 			(void)json_object_set(creation->form, "devices", interaction->values);
 		if (creation->task) {
-			try_and_make(creation);
+			make(creation);
 			creation_unref(creation);
 		} else {
 			fetch(creation);

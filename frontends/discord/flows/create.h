@@ -4,7 +4,7 @@
  *
  *     command ─▶ attachment fetched ─▶ task.unpack ─▶ devices and language known? ─ no ─▶ menu ─▶ chosen
  *                        ▲                                 │ yes                             │  │
- *                        │                                 └─▶ task.try, leaderboard.create ◀┘  │
+ *                        │                                 └─▶ leaderboard.create ◀───────────┘  │
  *                        └────────────── where several languages fit the file ──────────────────┘
  *
  * While a menu waits, the task is in memory, unless several languages fit it, and the rest of the request is the state

@@ -188,7 +188,8 @@ test_repository(void **state)
 	assert_string_equal(commands_text(cores_answer.result, "source"), json_text_or_empty(args, "repository"));
 	/* What it answers is what a sync takes; a client of the engine gets it, too. */
 	AUTO_JSON json_t *problems = json_deep_copy(cores_answer.result);
-	const json_t *done = cores_must(0, "owner", "competition.sync", json_pack("{s:O}", "problems", problems));
+	const json_t *done =
+		cores_must(0, "owner", "competition.sync", json_pack("{s:O, s:b}", "problems", problems, "force", 1));
 	assert_string_equal(commands_text(done, "created.0"), "adds");
 	assert_int_equal(json_array_size(json_object_get(done, "errors")), 2);
 	cores_make(1, false);

@@ -279,25 +279,14 @@ test_problems(void **state)
 	fixture_called(f, 1, "competition.fetch",
 		json_pack("{s:s, s:s, s:s}", "repository", "o/n", "branch", "main", "set", "Spring"));
 	fixture_called(f, 0, "competition.sync",
-		json_pack("{s:{s:[{s:s}]}, s:b, s:s, s:b}", "problems", "sets", "name", "Spring", "force", 1, "visibility",
-			"closed", "dry_run", 0));
-	/* Without force it is looked first whether a submission could pass on those that are new. */
-	fixture_answer(f, "competition.try", json_pack("{s:[{s:s}]}", "sets", "name", "Tried"));
-	(void)fixture_run(f, "admin update-problems", json_pack("{s:s}", "repository", "o/n"));
-	fixture_called(f, 2, "competition.sync",
-		json_pack("{s:{s:[{s:s}]}, s:b, s:s, s:b}", "problems", "sets", "name", "Spring", "force", 0, "visibility",
-			"public", "dry_run", 1));
-	fixture_called(f, 1, "competition.try",
-		json_pack("{s:{s:[{s:s}]}, s:[s, s]}", "problems", "sets", "name", "Spring", "name", "a_1", "b"));
-	fixture_called(f, 0, "competition.sync",
-		json_pack("{s:{s:[{s:s}]}, s:b, s:s, s:b}", "problems", "sets", "name", "Tried", "force", 0, "visibility",
-			"public", "dry_run", 0));
+		json_pack(
+			"{s:{s:[{s:s}]}, s:b, s:s}", "problems", "sets", "name", "Spring", "force", 1, "visibility", "closed"));
 	fixture_answer(f, "competition.sync", json_object());
 	fixture_says(fixture_run(f, "admin update-problems", json_pack("{s:s}", "repository", "o/n")),
 		"The repository has no leaderboard.");
 	fixture_called(f, 0, "competition.sync",
-		json_pack("{s:{s:[{s:s}]}, s:b, s:s, s:b}", "problems", "sets", "name", "Spring", "force", 0, "visibility",
-			"public", "dry_run", 0));
+		json_pack(
+			"{s:{s:[{s:s}]}, s:b, s:s}", "problems", "sets", "name", "Spring", "force", 0, "visibility", "public"));
 	fixture_fail(f, "competition.fetch", KETTLE_EUNAVAIL, "The repository <@1> is not there.");
 	fixture_says(fixture_run(f, "admin update-problems", json_pack("{s:s}", "repository", "o/n")),
 		"The repository \\<\\@1\\> is not there\\.");

@@ -35,7 +35,6 @@ static void
 prepare(struct bot_fixture *f, json_t *gpus_take)
 {
 	fixture_answer(f, "task.unpack", json_pack("{s:s, s:{s:o}}", "name", "t", "task", "gpus", gpus_take));
-	fixture_answer(f, "task.try", json_object());
 	fixture_answer(f, "leaderboard.check_name", json_pack("{s:s}", "name", "new_one"));
 	fixture_answer(f, "device.list", json_pack("[{s:s}, {s:s}]", "name", "CPU", "name", "H100"));
 	fixture_answer(f, "leaderboard.create",
@@ -117,29 +116,64 @@ test_language(void **state)
 	fixture_answer(f, "task.unpack", json_incref(task));
 	server_step(&f->server, "GET /files/", 200, NULL, ZIP);
 	assert_created(f, fixture_pressed(f, id, json_pack("[s]", "cpp")), json_pack("[s]", "H100"));
-	fixture_called(f, 2, "task.unpack",
+	fixture_called(f, 1, "task.unpack",
 		json_pack("{s:{s:s, s:s}, s:b, s:s, s:[s]}", "file", "name", "t.cpp", "base64", base64, "choose", 1, "lang",
 			"cpp", "device", "H100"));
 	assert_int_equal(server_seen(&f->server, "GET /files/t.cpp"), 3);
 }
 
-/* A board to which no submission could pass is refused, unless it is forced; then it is not looked whether one could. */
+/* A board that is created although its deadline has passed, or no submission could pass. */
 static void
-test_lacks(void **state)
+test_forced(void **state)
 {
 	struct bot_fixture *f = *state;
 	prepare(f, json_pack("[s]", "CPU"));
 	AUTO_JSON json_t *task = json_incref(json_object_get(f->answers, "task.unpack"));
-	fixture_fail(f, "task.try", KETTLE_ECONFLICT, "It lacks torch.");
-	fixture_says(fixture_run(f, "leaderboard create", request(f, "task_zip", "t.zip")), "It lacks torch\\.");
-	fixture_called(f, 0, "task.try", json_pack("{s:O}", "task", task));
-	server_step(&f->server, "GET /files/", 200, NULL, ZIP);
 	json_t *forced = request(f, "task_zip", "t.zip");
 	(void)json_object_set_new(forced, "force", json_true());
 	(void)json_object_set_new(forced, "deadline", json_string("2020-01-01"));
 	(void)fixture_run(f, "leaderboard create", forced);
+	fixture_called(f, 2, "leaderboard.check_name",
+		json_pack("{s:s, s:s, s:b}", "name", "new_one", "deadline", "2020-01-01", "force", 1));
 	fixture_called(f, 0, "leaderboard.create",
 		json_pack("{s:s, s:s, s:O, s:b}", "name", "new_one", "deadline", "2020-01-01", "task", task, "force", 1));
+}
+
+static struct bot_fixture *tried;
+
+/* An engine that tries the leaderboard before it answers, and another one for another user. */
+static int
+try_first(const json_t *actor, const char *command, const json_t *args, json_t **ret_result, struct kettle_error *err)
+{
+	static const char *const names[] = {"other", "new_one"};
+	(void)actor, (void)args, (void)err;
+	for (size_t i = 0; i < 2 && strcmp(command, "leaderboard.create") == 0; i++) {
+		AUTO_JSON json_t *event = json_pack("{s:s, s:b, s:s, s:{s:s, s:s, s:i, s:i}}", "kind", "progress", "task_run",
+			1, "device", "CPU", "event", "event", "trying", "name", names[i], "index", 1, "count", 1);
+		assert_int_equal(kettle_fake_event(tried->fake, event), 0);
+	}
+	*ret_result = json_deep_copy(json_object_get(tried->answers, command));
+	return 0;
+}
+
+/* While a task is tried a message below the menu says so, once. */
+static void
+test_trying(void **state)
+{
+	struct bot_fixture *f = tried = *state;
+	prepare(f, json_array());
+	AUTO_FREE char *id =
+		xstrdup(fixture_button(fixture_run(f, "leaderboard create", request(f, "task_zip", "t.zip")), 0, 0));
+	size_t before = fixture_count(f), says = 0;
+	f->engine = try_first;
+	(void)fixture_pressed(f, id, json_pack("[s]", "CPU"));
+	(void)fixture_message(f, before + 1);
+	for (size_t at = before; at < fixture_count(f); at++) {
+		const char *content = json_text_or_empty(fixture_message(f, at), "content");
+		assert_null(strstr(content, "other"));
+		says += strcmp(content, "Trying the task of **new\\_one**…") == 0;
+	}
+	assert_int_equal(says, 1);
 }
 
 /* A crash while the menu waits: what it was for is fetched again. */
@@ -195,15 +229,12 @@ test_refusals(void **state)
 	json_t *large = request(f, "task_zip", "t.zip");
 	(void)json_object_set_new(large, "task_zip", attached(f, "t.zip", 1001));
 	fixture_says(fixture_run(f, "leaderboard create", large), "The file has 1001 bytes; the limit is 1000.");
-	json_t *when = request(f, "task_zip", "t.zip");
-	(void)json_object_set_new(when, "deadline", json_string("soon"));
-	fixture_has(fixture_run(f, "leaderboard create", when), "soon");
 	json_t *elsewhere = request(f, "task_zip", "t.zip");
 	(void)json_object_set_new(elsewhere, "task_zip",
 		json_pack("{s:s, s:s, s:i}", "filename", "t.zip", "url", "https://other.example/t.zip", "size", 1));
 	assert_string_not_equal(json_text_or_empty(fixture_run(f, "leaderboard create", elsewhere), "content"), "");
 	assert_int_equal(json_array_size(f->calls), 1);
-	fixture_called(f, 0, "leaderboard.check_name", json_pack("{s:s}", "name", "new_one"));
+	fixture_called(f, 0, "leaderboard.check_name", json_pack("{s:s, s:s}", "name", "new_one", "deadline", "+30d"));
 	/* Gone; larger than Discord said; and what the task's check says. */
 	server_step(&f->server, "GET /files/", 404, NULL, "");
 	assert_string_not_equal(
@@ -220,7 +251,7 @@ test_refusals(void **state)
 	/* A name that cannot be is refused before the file is fetched and before devices are asked for. */
 	fixture_fail(f, "leaderboard.check_name", KETTLE_ECONFLICT, "It is taken.");
 	fixture_says(fixture_run(f, "leaderboard create", request(f, "task_zip", "t.zip")), "It is taken\\.");
-	fixture_called(f, 0, "leaderboard.check_name", json_pack("{s:s}", "name", "new_one"));
+	fixture_called(f, 0, "leaderboard.check_name", json_pack("{s:s, s:s}", "name", "new_one", "deadline", "+30d"));
 }
 
 /* Nothing is fetched for who may not create boards; the engine may say more of a user than Discord. */
@@ -334,7 +365,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_menu),
 	TEST(test_no_menu),
 	TEST(test_language),
-	TEST(test_lacks),
+	TEST(test_forced),
+	TEST(test_trying),
 	TEST(test_restart),
 	TEST(test_many),
 	TEST(test_refusals),
