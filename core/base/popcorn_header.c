@@ -195,7 +195,7 @@ check_text(const struct line *line, struct kettle_error *err)
 	uint32_t invisible = utf8_find_invisible(line->text, line->len);
 	if (invisible)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"Line %u: a line with `!POPCORN` holds the invisible character U+%04X; retype the line.", line->number,
+			"Line %u: a line with `!POPCORN` contains the invisible character U+%04X; retype the line.", line->number,
 			invisible);
 	for (size_t at = 0, len = 0; at < line->len; at++) {
 		len = strchr(BLANKS, line->text[at]) ? 0 : len + 1;

@@ -190,7 +190,7 @@ read_scalar(struct reader *reader, const yaml_event_t *event, json_t **ret_node)
 		return rc ? fail_yaml_at(reader, rc, &event->start_mark, "%s", why.message) : 0;
 	}
 	if (memchr(text, '\0', size))
-		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark, "a string holds a NUL character.");
+		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark, "a string contains a NUL character.");
 	*ret_node = json_stringn(text, size);
 	return 0;
 }
@@ -258,7 +258,7 @@ check_key(struct reader *reader, const yaml_event_t *event, const json_t *map, b
 	if (event->data.scalar.length > YAML_MAX_KEY)
 		return fail_yaml_at(reader, KETTLE_ETOOBIG, &event->start_mark, "a key is longer than %d bytes.", YAML_MAX_KEY);
 	if (strlen(key) != event->data.scalar.length)
-		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark, "a key holds a NUL character.");
+		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark, "a key contains a NUL character.");
 	if (event->data.scalar.anchor || event->data.scalar.tag)
 		return fail_yaml_at(reader, KETTLE_EINVAL, &event->start_mark, "a key can have neither an anchor nor a tag.");
 	if (!merge && json_object_get(map, key))

@@ -119,6 +119,6 @@ int
 yaml_scalar(const char *text, size_t size, json_t **ret_value, struct kettle_error *err)
 {
 	if (memchr(text, '\0', size))
-		return kettle_fail(err, KETTLE_EINVAL, "a string holds a NUL character.");
+		return kettle_fail(err, KETTLE_EINVAL, "a string contains a NUL character.");
 	return read_text(text, size, ret_value, err);
 }

@@ -77,7 +77,7 @@ take_code(struct db *db, const struct actor *actor, const char *typed, bool conf
 		rc = token_get_code(db, hash, "link", &row, err);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(
-			err, rc, "There is no such code: each works once, and for %d minutes.", MERGE_CODE_MS / 60000);
+			err, rc, "This code is not valid: a code works once and expires after %d minutes.", MERGE_CODE_MS / 60000);
 	int64_t user = member_int(row, "user");
 	if (rc == 0 && user == actor->user)
 		return kettle_fail(err, KETTLE_ECONFLICT,
@@ -108,6 +108,6 @@ cmd_user_merge(const struct command_call *call, json_t **ret_result, struct kett
 	if (rc == 0)
 		rc = user_find_or_make_argument(call->db, json_object_get(call->args, "into"), &into, err);
 	if (rc == 0 && from.id == into.id)
-		rc = kettle_fail(err, KETTLE_ECONFLICT, "Both are `%s`.", into.name);
+		rc = kettle_fail(err, KETTLE_ECONFLICT, "Both names refer to the user `%s`.", into.name);
 	return rc < 0 ? rc : merge(call->db, &from, &into, true, ret_result, err);
 }

@@ -35,7 +35,7 @@ check_board_name(const char *name, struct kettle_error *err)
 			name, BOARD_NAME_MAX);
 	if (name_is_reserved(name))
 		return kettle_fail(
-			err, KETTLE_EINVAL, "`%s` cannot be the name of a leaderboard: the word is reserved for addresses.", name);
+			err, KETTLE_EINVAL, "`%s` cannot be the name of a leaderboard: the word is reserved for URLs.", name);
 	return 0;
 }
 
@@ -435,7 +435,7 @@ cmd_rate_limit(const struct command_call *call, json_t **ret_result, struct kett
 	bool removes = member_true(call->args, "remove");
 	int rc = board_find_owned(call->db, call->actor, json_text_or_null(call->args, "name"), &board, err);
 	if (rc == 0 && removes == (per_hour != NULL))
-		rc = kettle_fail(err, KETTLE_EINVAL, "Say either how many submissions an hour (`per_hour`) or `remove`.");
+		rc = kettle_fail(err, KETTLE_EINVAL, "Give either a number of submissions per hour (`per_hour`) or `remove`.");
 	/* The board's own spelling; to remove a limit, any device. */
 	if (rc == 0 && device && !removes) {
 		rc = board_choose_devices(call->db, &board, device, &devices, err);

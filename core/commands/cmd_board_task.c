@@ -145,7 +145,7 @@ add_plan(struct plans *plans, const char *device, const char *mode)
 	size_t bytes = plan ? json_dumpb(plan, NULL, 0, JSON_COMPACT) : 0;
 	if (plans->bytes + bytes > BOARD_PLANS_BYTES)
 		rc = kettle_fail(
-			&why, KETTLE_ETOOBIG, "The plans are too large for one answer: name this device and this mode alone.");
+			&why, KETTLE_ETOOBIG, "The plans are too large for one answer: select one device and one mode.");
 	else
 		plans->bytes += bytes;
 	json_t *row = rc < 0 ? json_pack("{s:s, s:s, s:s}", "device", device, "mode", mode, "error", why.message)
@@ -310,7 +310,7 @@ fail_nothing(
 		return kettle_fail(err, KETTLE_ENOENT,
 			"The leaderboard `%s` has no template, and its language has no skeleton.",
 			json_text_or_empty(choice->board, "name"));
-	return kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` has no template `%.64s`; there is %s.",
+	return kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` has no template `%.64s`; it has %s.",
 		json_text_or_empty(choice->board, "name"), wanted, all ? all : "none");
 }
 

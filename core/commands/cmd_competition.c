@@ -320,7 +320,7 @@ check_set_name(struct db *db, const char *name, struct kettle_error *err)
 		return rc;
 	if (!*normal || strcmp(normal, name) != 0)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"The name of a set, `%.200s`, has characters that show nothing or other forms of letters; write it as "
+			"The name of a set, `%.200s`, has invisible characters or variant forms of letters; write it as "
 			"`%s`.",
 			name, normal);
 	return name_check_scripts("The name of a set", name, err);

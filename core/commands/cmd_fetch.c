@@ -158,7 +158,7 @@ on_watch(void *arg)
 	if (!core->closing && !__atomic_load_n(&core->leaving, __ATOMIC_RELAXED) && core_is_awaited(core, &fetch->waiter))
 		return;
 	http_cancel(core->setup.http, core, fetch->request);
-	(void)kettle_fail(&fetch->err, KETTLE_ECANCELED, "The archive had not arrived when this ended.");
+	(void)kettle_fail(&fetch->err, KETTLE_ECANCELED, "The command ended before the archive had arrived.");
 	end_fetch(fetch);
 }
 
@@ -180,7 +180,8 @@ start_download(struct fetch *fetch, struct kettle_error *err)
 	if (!core->setup.http)
 		return kettle_fail(err, KETTLE_ECANCELED, "The engine is stopping.");
 	if (mkdir(core->links.folder, 0700) != 0 && errno != EEXIST)
-		return kettle_fail(err, KETTLE_EIO, "The folder `%s` cannot be made: %s.", core->links.folder, strerror(errno));
+		return kettle_fail(
+			err, KETTLE_EIO, "The folder `%s` cannot be created: %s.", core->links.folder, strerror(errno));
 	int rc = http_send(core->setup.http, core, &request, &fetch->request, err);
 	if (rc < 0)
 		return rc;

@@ -166,7 +166,7 @@ read_section(const char *file, json_t **ret_section, json_t **ret_places, struct
 		return rc;
 	if (!json_is_object(section))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"%s must hold the plugin's section, the options with their values, such as `url: https://example.org`.",
+			"%s must contain the plugin's section, the options with their values, such as `url: https://example.org`.",
 			file);
 	*ret_section = STEAL(section);
 	*ret_places = STEAL(places);

@@ -152,7 +152,7 @@ on_watch(void *arg)
 		return;
 	}
 	if (stops)
-		(void)kettle_fail(&inquiry->err, KETTLE_ECANCELED, "The runner had not answered when this ended.");
+		(void)kettle_fail(&inquiry->err, KETTLE_ECANCELED, "The command ended before the runner had answered.");
 	else
 		(void)kettle_fail(
 			&inquiry->err, KETTLE_EUNAVAIL, "The runner did not answer within %d s.", INQUIRY_LIMIT_MS / 1000);

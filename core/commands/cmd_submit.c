@@ -85,7 +85,7 @@ check_submit_name(struct submit_request *submit, const char *name, struct kettle
 	uint32_t invisible = utf8_find_invisible(base, strlen(base));
 	if (invisible)
 		return kettle_fail(
-			err, KETTLE_EINVAL, "The name of the file holds the invisible character U+%04X; rename it.", invisible);
+			err, KETTLE_EINVAL, "The name of the file contains the invisible character U+%04X; rename it.", invisible);
 	submit->file_name = sanitize_line(base, FILE_NAME_MAX + 1);
 	if (!*submit->file_name)
 		return kettle_fail(err, KETTLE_EINVAL, "The file has no name: its extension says what language it is in.");
@@ -119,8 +119,8 @@ check_contents(struct submit_request *submit, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_ETOOBIG, "The file `%s` has %zu bytes; the limit is %zu.", submit->file_name,
 			submit->size, limit);
 	if (memchr(submit->code, '\0', submit->size))
-		return kettle_fail(
-			err, KETTLE_EINVAL, "The file `%s` is binary (it holds a NUL byte), not source code.", submit->file_name);
+		return kettle_fail(err, KETTLE_EINVAL, "The file `%s` is binary (it contains a NUL byte), not source code.",
+			submit->file_name);
 	while (at < submit->size) {
 		size_t length = utf8_length(submit->code + at, submit->size - at);
 		if (length == 0)
@@ -142,7 +142,7 @@ read_note(struct submit_request *submit, struct kettle_error *err)
 	submit->note = sanitize_text(note, SUBMIT_NOTE_MAX);
 	return strcmp(longer, submit->note) == 0
 			   ? 0
-			   : kettle_fail(err, KETTLE_EINVAL, "A note has at most %d characters.", SUBMIT_NOTE_MAX);
+			   : kettle_fail(err, KETTLE_EINVAL, "A note can have at most %d characters.", SUBMIT_NOTE_MAX);
 }
 
 /* Reads file and header. Their errors are kept: other checks come first. */
@@ -181,7 +181,7 @@ find_board(struct submit_request *submit, struct kettle_error *err)
 	if (!name) {
 		const char *remark = json_string_value(json_array_get(json_object_get(submit->header, "remarks"), 0));
 		return kettle_fail(err, KETTLE_EINVAL,
-			"No leaderboard is named: name one, or write `!POPCORN leaderboard NAME` in a comment at the top of the "
+			"No leaderboard is given: name one, or write `!POPCORN leaderboard NAME` in a comment at the top of the "
 			"file.%s%s",
 			remark ? " " : "", remark ? remark : "");
 	}

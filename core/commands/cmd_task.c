@@ -160,7 +160,7 @@ on_checked(const struct pool_call *call, const char *path, const json_t *bundle,
 	if (!bundle)
 		return json_pack("{s:s, s:b, s:s?}", "path", path, "ok", 0, "error", error);
 	return json_pack("{s:s, s:b, s:s?, s:O, s:O*, s:I, s:I, s:I, s:O*}", "path", path, "ok", !refused, "error",
-		refused ? "`--strict` takes its remarks for errors." : NULL, "name", json_object_get(bundle, "name"), "lang",
+		refused ? "With `--strict`, remarks are errors." : NULL, "name", json_object_get(bundle, "name"), "lang",
 		json_object_get(task, "lang"), "tests", (json_int_t)json_array_size(json_object_get(task, "tests")),
 		"benchmarks", (json_int_t)json_array_size(json_object_get(task, "benchmarks")), "files",
 		(json_int_t)json_object_size(json_object_get(bundle, "files")), "remarks", json_object_get(bundle, "remarks"));
@@ -402,7 +402,7 @@ fail_shipped(const char *dir, const char *from, const json_t *names, struct kett
 		return kettle_fail(err, KETTLE_ENOENT,
 			"There is no shipped task `%.64s`: the folder %s contains no tasks (KETTLE_TASKS sets another folder).",
 			from, dir);
-	return kettle_fail(err, KETTLE_ENOENT, "There is no shipped task `%.64s`%s%s%s; there are %s.", from,
+	return kettle_fail(err, KETTLE_ENOENT, "There is no shipped task `%.64s`%s%s%s; the shipped tasks are %s.", from,
 		near ? " (did you mean `" : "", near ? near : "", near ? "`?)" : "", list.data);
 }
 

@@ -42,7 +42,7 @@ read_name(const json_t *args, char **ret_name, struct kettle_error *err)
 	AUTO_FREE char *name = name_normal(given, TOKEN_NAME_MAX);
 	if (!*name || strcmp(name, given) != 0)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"The name of a token has 1 to %d characters, without control characters and other forms of letters.",
+			"The name of a token must have 1 to %d characters, without control characters or variant forms of letters.",
 			TOKEN_NAME_MAX);
 	int rc = name_check_scripts("The name of a token", name, err);
 	if (rc < 0)
@@ -248,7 +248,8 @@ cmd_login_confirm(const struct command_call *call, json_t **ret_result, struct k
 	if (merge_code_read(json_text_or_null(call->args, "code"), hash))
 		rc = token_get_code(call->db, hash, "login", &row, err);
 	if (rc == KETTLE_ENOENT)
-		return kettle_fail(err, rc, "There is no such code: each works once, and for %d minutes.", LOGIN_MS / 60000);
+		return kettle_fail(
+			err, rc, "This code is not valid: a code works once and expires after %d minutes.", LOGIN_MS / 60000);
 	if (rc == 0 && confirmed)
 		rc = confirm(call, row, hash, err);
 	if (rc == 0)

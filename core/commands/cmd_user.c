@@ -33,7 +33,7 @@ check_ban(const struct actor *actor, const struct user *user, const char *reason
 		return kettle_fail(err, KETTLE_ECONFLICT, "You cannot ban yourself.");
 	if (user->role == RIGHT_ADMIN)
 		return kettle_fail(
-			err, KETTLE_ECONFLICT, "`%s` is an admin: take that role away before you ban them.", user->name);
+			err, KETTLE_ECONFLICT, "`%s` is an admin: remove that role before you ban the user.", user->name);
 	if (user->banned)
 		return kettle_fail(err, KETTLE_ECONFLICT, "`%s` is already banned.", user->name);
 	return 0;

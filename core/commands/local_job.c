@@ -72,7 +72,7 @@ describe_overdue(void *arg)
 	struct describe_request *request = arg;
 	request->limit = NULL;
 	log_write(KETTLE_LOG_WARNING, request->runner,
-		"The machine of %s has not described itself within %.3g s; the job is planned as it is configured.",
+		"The machine of %s did not report its facts within %.3g s; the job is planned by the configuration alone.",
 		json_text_or_empty(request->unit, "name"), (double)LOCAL_JOB_DESCRIBE_MS / 1000);
 	STEAL(request->then)(request->arg);
 }

@@ -155,7 +155,7 @@ fail_tls(struct transfer *transfer, const char *server, CURLcode code)
 			err, KETTLE_EUNAVAIL, "The certificate of %s is not accepted: %.200s.", server, tls_text(transfer, code));
 	if (code == CURLE_SSL_CACERT_BADFILE && file)
 		return kettle_fail(
-			err, KETTLE_EUNAVAIL, "%s (http.ca_file) cannot be read, or holds no certificate in PEM.", file);
+			err, KETTLE_EUNAVAIL, "%s (http.ca_file) cannot be read, or contains no PEM certificate.", file);
 	return kettle_fail(err, KETTLE_EUNAVAIL, "TLS with %s failed: %.200s.", server, tls_text(transfer, code));
 }
 
@@ -599,8 +599,8 @@ follow(struct transfer *transfer)
 	int status = request->answer.status;
 	AUTO_FREE char *server = transfer_server(transfer);
 	if (++transfer->redirects > request->max_redirects) {
-		(void)kettle_fail(&request->err, KETTLE_EIO,
-			"%s redirects again after %u redirects, the most that are followed.", server, request->max_redirects);
+		(void)kettle_fail(&request->err, KETTLE_EIO, "%s redirects more than %u times, which is the limit.", server,
+			request->max_redirects);
 		return true;
 	}
 	if (set_next_address(transfer, server) < 0)

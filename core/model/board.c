@@ -287,7 +287,7 @@ board_pick_device(
 	}
 	const char *near = nearest_name(devices, word);
 	AUTO_FREE char *all = board_join(devices);
-	return kettle_fail(err, KETTLE_EINVAL, "%s no device `%.64s`; there is %s%s%s%s", where, word,
+	return kettle_fail(err, KETTLE_EINVAL, "%s no device `%.64s`; it has %s%s%s%s", where, word,
 		all && *all ? all : "none", NEAREST_END(near));
 }
 

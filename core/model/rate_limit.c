@@ -66,7 +66,7 @@ check_one(struct db *db, const struct board *board, int64_t user, const char *ca
 	int64_t per_hour = member_int(limit, "per_hour"), at = 0;
 	const char *what = strcmp(category, "test") == 0 ? "test" : "ranked";
 	if (per_hour == 0)
-		return kettle_fail(err, KETTLE_ERATE, "The leaderboard `%s` takes no %s submissions%s%s at the moment.",
+		return kettle_fail(err, KETTLE_ERATE, "The leaderboard `%s` accepts no %s submissions%s%s at the moment.",
 			board->name, what, *device ? " on " : "", device);
 	int rc = nth_use(db, board->id, user, category, device, per_hour, &at, err);
 	if (rc < 0)
@@ -75,7 +75,7 @@ check_one(struct db *db, const struct board *board, int64_t user, const char *ca
 	char wait[WAIT_SIZE];
 	write_wait(wait_s, wait);
 	(void)kettle_fail(err, KETTLE_ERATE,
-		"The leaderboard `%s` takes %lld %s submission%s an hour from each user%s%s; the next is possible in %s.",
+		"The leaderboard `%s` accepts %lld %s submission%s per hour from each user%s%s; the next is possible in %s.",
 		board->name, (long long)per_hour, what, per_hour == 1 ? "" : "s", *device ? " on " : "", device, wait);
 	if (err)
 		err->retry_s = (unsigned)wait_s;

@@ -70,7 +70,7 @@ set_name(const char *name, struct user_ref *ref, struct kettle_error *err)
 			err, KETTLE_EINVAL, "The name of a user has 1 to %d bytes without control characters.", REQUEST_NAME_MAX);
 	if (invisible)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"The name holds the invisible character U+%04X, which no user's name has; retype it.", invisible);
+			"The name contains the invisible character U+%04X, which no user's name has; retype it.", invisible);
 	if (*name == '#' || strchr(name, ':'))
 		return kettle_fail(
 			err, KETTLE_EINVAL, "No user has the name `%.200s`: names have no `:` and begin with no `#`.", name);

@@ -177,10 +177,10 @@ check_identity(
 		return kettle_fail(err, KETTLE_EINVAL, "%s: its name is not of the form [a-z][a-z0-9_]*, at most %d bytes.",
 			file, NAME_MAX_BYTES);
 	if (name && strcmp(plugin->name, name) != 0)
-		return kettle_fail(err, KETTLE_EINVAL, "%s holds the plugin `%s`, not `%s`.", file, plugin->name, name);
+		return kettle_fail(err, KETTLE_EINVAL, "%s contains the plugin `%s`, not `%s`.", file, plugin->name, name);
 	if (!file_has_name(file, plugin->name))
-		return kettle_fail(err, KETTLE_EINVAL, "%s holds the plugin `%s`; its file must be named %s" SUFFIX ".", file,
-			plugin->name, plugin->name);
+		return kettle_fail(err, KETTLE_EINVAL, "%s contains the plugin `%s`; its file must be named %s" SUFFIX ".",
+			file, plugin->name, plugin->name);
 	return 0;
 }
 

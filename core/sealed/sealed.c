@@ -388,8 +388,9 @@ check_scope(
 	if (read_hash(scope->plan_hash, hash))
 		return kettle_fail(err, KETTLE_EINVAL, "The plan's hash must be 64 hexadecimal digits.");
 	if (envelope->kind != kind)
-		return kettle_fail(err, KETTLE_ECONFLICT, "The sealed envelope of job %.*s holds a %s where a %s is expected.",
-			(int)envelope->job_len, envelope->job, kind_name(envelope->kind), kind_name(kind));
+		return kettle_fail(err, KETTLE_ECONFLICT,
+			"The sealed envelope of job %.*s contains a %s where a %s is expected.", (int)envelope->job_len,
+			envelope->job, kind_name(envelope->kind), kind_name(kind));
 	if (strlen(scope->job) != envelope->job_len || memcmp(scope->job, envelope->job, envelope->job_len) != 0)
 		return kettle_fail(err, KETTLE_ECONFLICT, "The sealed %s is of job %.*s, not of job %s.", kind_name(kind),
 			(int)envelope->job_len, envelope->job, scope->job);

@@ -154,7 +154,7 @@ check_name(const struct argument *argument, const json_t *value, struct kettle_e
 	uint32_t invisible = rc == 0 ? utf8_find_invisible(json_string_value(value), json_string_length(value)) : 0;
 	if (invisible)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"`%s` holds the invisible character U+%04X, which is not allowed in a name; retype it.", argument->name,
+			"`%s` contains the invisible character U+%04X, which is not allowed in a name; retype it.", argument->name,
 			invisible);
 	return rc;
 }

@@ -371,7 +371,7 @@ bind_socket(const char *path, int *ret_fd, struct kettle_error *err)
 	int error = errno;
 	(void)umask(mask);
 	if (!bound)
-		return kettle_fail(err, KETTLE_EIO, "The socket %s cannot be made: %s.", path, strerror(error));
+		return kettle_fail(err, KETTLE_EIO, "The socket %s cannot be created: %s.", path, strerror(error));
 	*ret_fd = STEAL_FD(fd);
 	return 0;
 }

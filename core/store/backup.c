@@ -205,7 +205,7 @@ check_copy(sqlite3 *copy, const char *path, struct kettle_error *err)
 				 strtoll(application, NULL, 10) == MIGRATIONS_APPLICATION_ID;
 	if (rc == 0 && !sound)
 		rc = kettle_fail(err, KETTLE_EIO,
-			"The backup `%s` would be damaged (%s): look at the disk, and at the database with `PRAGMA "
+			"The backup `%s` would be damaged (%s): check the disk, and the database with `PRAGMA "
 			"integrity_check`.",
 			path, report ? report : "no result");
 	return rc;

@@ -64,7 +64,8 @@ db_error_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *e
 		return kettle_fail(err, KETTLE_ECANCELED, "The work on the database was cancelled.");
 	case SQLITE_CONSTRAINT:
 		if (rc == SQLITE_CONSTRAINT_UNIQUE || rc == SQLITE_CONSTRAINT_PRIMARYKEY)
-			return kettle_fail(err, KETTLE_ECONFLICT, "The database already holds this: %s.", sqlite3_errmsg(handle));
+			return kettle_fail(
+				err, KETTLE_ECONFLICT, "The database already contains this: %s.", sqlite3_errmsg(handle));
 		break;
 	}
 	return kettle_fail(err, KETTLE_EINTERNAL, "The database %s failed while %s: %s.", path, doing,

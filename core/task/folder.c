@@ -269,7 +269,7 @@ remark_languages(const struct languages *languages, const struct language *chose
 			buf_printf(&others, "%s%s", others.len ? " or " : "", language->name);
 	}
 	return others.len == 0 ? NULL
-						   : json_sprintf("`%s` made a task in %s; name the language (`lang`) to make one in %s of it.",
+						   : json_sprintf("`%s` was read as a task in %s; give the language (`lang`) to read it in %s.",
 								 name, chosen->name, others.data);
 }
 
@@ -287,7 +287,7 @@ task_single_load(const struct languages *languages, const char *name, const char
 	json_t *task = json_object_get(made, "task"), *files = json_object_get(made, "files"),
 		   *templates = json_object_get(made, "templates"), *remarks = json_object_get(made, "remarks");
 	if (!json_is_object(task) || !json_is_object(files))
-		return kettle_fail(err, KETTLE_EINTERNAL, "The language %s made no task of `%s`.", language->name, name);
+		return kettle_fail(err, KETTLE_EINTERNAL, "The language %s made no task from `%s`.", language->name, name);
 	/* "softmax.py" makes the task "softmax". */
 	const char *dot = strrchr(name, '.');
 	AUTO_FREE char *stem = dot && dot > name ? xstrndup(name, (size_t)(dot - name)) : xstrdup(name);

@@ -52,7 +52,7 @@ read_pack_task(struct pack_builder *builder, const char *path, const char *lang,
 	if (rc)
 		return rc;
 	if (form->kind == TASK_FORM_COMPETITION)
-		return kettle_fail(err, KETTLE_EINVAL, "`%s` holds a competition, not one task.", path);
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` contains a competition, not one task.", path);
 	if (form->kind == TASK_FORM_SINGLE)
 		rc = task_single_load(builder->languages, form->name, form->text, form->size, lang, &builder->raw, err);
 	else

@@ -156,7 +156,7 @@ source_dir_below(
 	if (!is_below(below.dir, base)) {
 		source_dir_free(&below);
 		return kettle_fail(err, KETTLE_EINVAL,
-			"the folder `%s` is a link that leads elsewhere; name the folder itself, by ../ if need be.", relative);
+			"the folder `%s` is a link that leads elsewhere; name the folder itself, with ../ if necessary.", relative);
 	}
 	free(below.shown);
 	below.shown = source_dir_label(source_dir, relative);
@@ -235,7 +235,8 @@ source_find(
 		return fail_find(source, err);
 	if (!is_found_below(fd, highest))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"the file `%s` is a link out of the task; name the file itself as the source, by ../ if need be.", source);
+			"the file `%s` is a link out of the task; name the file itself as the source, with ../ if necessary.",
+			source);
 	*ret_fd = STEAL_FD(fd);
 	return 0;
 }

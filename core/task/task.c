@@ -277,7 +277,7 @@ task_load(const struct languages *languages, const struct task_form *form, const
 		break;
 	}
 	return kettle_fail(err, KETTLE_EINVAL,
-		"`%s` holds a competition (%s), not one task: leaderboards are made from each of its tasks.", path,
+		"`%s` contains a competition (%s), not one task: leaderboards are made from each of its tasks.", path,
 		json_string_value(json_array_get(form->competitions, 0)));
 }
 

@@ -141,9 +141,9 @@ fail_no_task(const struct task_archive *archive, const json_t *tops, struct kett
 		if (i < NAMED_MAX)
 			buf_printf(&list, "%s`%s`", i ? ", " : "", json_string_value(top));
 	if (json_array_size(tops))
-		return kettle_fail(err, KETTLE_EINVAL, "%s: it holds %zu tasks (%s%s); a task's archive holds one.",
-			task_archive_label(archive), json_array_size(tops), list.data ? list.data : "",
-			json_array_size(tops) > NAMED_MAX ? ", …" : "");
+		return kettle_fail(err, KETTLE_EINVAL,
+			"%s: it contains %zu tasks (%s%s); a task's archive must contain exactly one.", task_archive_label(archive),
+			json_array_size(tops), list.data ? list.data : "", json_array_size(tops) > NAMED_MAX ? ", …" : "");
 	if (folder)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"%s: it has competition files in its folder `%s`, but none at its top or in `" TASK_FORM_COMPETITIONS "`.",

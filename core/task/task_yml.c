@@ -64,11 +64,11 @@ task_yml_source(const char *source, unsigned *ret_up, char **ret_path, struct ke
 	AUTO_BUF struct buf clean = {0}, path = {0};
 	unsigned up = 0;
 	if (utf8_sanitize(source, strlen(source), &clean) || strpbrk(source, "\n\t"))
-		return kettle_fail(err, KETTLE_EINVAL, "the path of a source holds control characters.");
+		return kettle_fail(err, KETTLE_EINVAL, "the path of a source contains control characters.");
 	uint32_t invisible = utf8_find_invisible(source, strlen(source));
 	if (invisible)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"the path of a source holds the invisible character U+%04X; rename the file.", invisible);
+			"the path of a source contains the invisible character U+%04X; rename the file.", invisible);
 	if (source[0] == '/')
 		return kettle_fail(
 			err, KETTLE_EINVAL, "the source `%s` is absolute; it must be relative to the task's folder.", source);

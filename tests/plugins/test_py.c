@@ -510,7 +510,7 @@ test_single_refused(void **state)
 	expect_no_single("  def generate_input(): pass", 28, "does not define `generate_input`");
 	static const char two[] = "generate_input = ref_kernel = None\ndef ref_kernel(x): pass\n# check_implementation";
 	expect_no_single(two, strlen(two), "does not define `check_implementation`");
-	expect_no_single(reference, sizeof(reference), "it holds a NUL byte");
+	expect_no_single(reference, sizeof(reference), "it contains a NUL byte");
 	static const char latin[] = "from x import generate_input, ref_kernel, check_implementation\n# \xe9\n";
 	expect_no_single(latin, strlen(latin), "it is not UTF-8");
 }

@@ -215,7 +215,7 @@ read_argv(struct reader *reader, const json_t *argv, struct strings *ret_argv)
 	size_t i;
 	json_array_foreach(argv, i, word)
 		if (strlen(json_string_value(word)) != json_string_length(word))
-			return REFUSE(reader, ": an argument of `argv` holds a NUL.");
+			return REFUSE(reader, ": an argument of `argv` contains a NUL.");
 	strings_read(ret_argv, argv);
 	const char *tool = ret_argv->list[0];
 	if (strncmp(tool, "./", 2) == 0)
@@ -235,7 +235,7 @@ check_environment(struct reader *reader, const json_t *environment)
 	json_t *value;
 	json_object_foreach((json_t *)environment, name, value)
 		if (strlen(json_string_value(value)) != json_string_length(value))
-			return REFUSE(reader, ": the variable `%s` holds a NUL.", name);
+			return REFUSE(reader, ": the variable `%s` contains a NUL.", name);
 	return 0;
 }
 

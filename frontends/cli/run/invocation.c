@@ -603,7 +603,7 @@ load_next(struct run *run)
 	struct kettle_error err = {0};
 	if (path && strcmp(row.type, "file") == 0 && strcmp(path, "-") == 0 && !args_text(&run->args, "file-name")) {
 		kettle_fail(&err, KETTLE_EINVAL,
-			"What comes from standard input needs a file name with the extension of its language: add --file-name "
+			"Standard input needs a file name with the extension of its language: add --file-name "
 			"NAME.");
 		run_fail(run, &err);
 	} else if (path && strcmp(row.type, "file") == 0) {

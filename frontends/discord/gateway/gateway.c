@@ -245,7 +245,7 @@ prepare(void *arg, struct lws_context_creation_info *info, struct kettle_error *
 	int good = file ? SSL_CTX_load_verify_locations(tls, file, NULL) : SSL_CTX_set_default_verify_paths(tls);
 	if (good != 1)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
-			"The gateway cannot check certificates: %s cannot be read, or holds no certificate in PEM.",
+			"The gateway cannot check certificates: %s cannot be read, or contains no PEM certificate.",
 			file ? file : "the system's folder");
 	info->protocols = connection_protocols();
 	return 0;

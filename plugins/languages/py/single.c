@@ -68,7 +68,7 @@ static int
 check_reference(const char *name, const char *text, size_t size, struct kettle_error *err)
 {
 	if (memchr(text, '\0', size))
-		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is not a Python file: it holds a NUL byte.", name);
+		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is not a Python file: it contains a NUL byte.", name);
 	for (size_t i = 0; i < ARRAY_SIZE(reference_names); i++)
 		if (!defines(text, size, reference_names[i]))
 			return kettle_fail(err, KETTLE_EINVAL,

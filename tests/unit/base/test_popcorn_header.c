@@ -97,7 +97,7 @@ test_hostile(void **state)
 											 "characters.");
 	expect("#!POPCORN leaderboard \x1b[31m", "Line 1: a line with `!POPCORN` must be UTF-8 text without control "
 											 "characters.");
-	expect("#!POPCORN leaderboard b\xe2\x80\x8board", "Line 1: a line with `!POPCORN` holds the invisible character "
+	expect("#!POPCORN leaderboard b\xe2\x80\x8board", "Line 1: a line with `!POPCORN` contains the invisible character "
 													  "U+200B; retype the line.");
 	static char code[4096];
 	size_t len = (size_t)snprintf(code, sizeof(code), "#!POPCORN gpus ");

@@ -159,8 +159,8 @@ test_refused(void **state)
 	refused("a: !!binary aGk=\n", "the tag tag:yaml.org,2002:binary is not understood");
 	refused("a: !!set {x}\n", "is not understood");
 	refused("&k a: 1\n", "neither an anchor nor a tag");
-	refused("a: \"x\\0y\"\n", "holds a NUL");
-	refused("\"x\\0y\": 1\n", "a key holds a NUL");
+	refused("a: \"x\\0y\"\n", "contains a NUL");
+	refused("\"x\\0y\": 1\n", "a key contains a NUL");
 	refused_bytes("a: 1\nb: \xff\n", 10, KETTLE_EINVAL, "f.yml:2:4: the file is not UTF-8 text");
 	refused_bytes("a\0b", 3, KETTLE_EINVAL, "not UTF-8 text");
 	refused_bytes("\xff\xfe"

@@ -119,7 +119,7 @@ test_fixture(void **state)
 	assert_string_equal(err.message, "There is no set `wintr` there.");
 	AUTO_FREE char *task = path_join(folder, "set/sort_py");
 	assert_int_equal(competition_read_all(languages, task, NULL, &none, &err), KETTLE_EINVAL);
-	assert_says(&err, "holds no competition file");
+	assert_says(&err, "contains no competition file");
 }
 
 static void
@@ -223,7 +223,7 @@ test_links(void **state)
 		"name: x\nproblems:\n  - {directory: folder, name: a}\n  - {directory: file.py, name: b}\n"
 		"  - {directory: ../elsewhere, name: c}\n");
 	static const char *const sentences[] = {
-		"the folder `folder` is a link that leads elsewhere; name the folder itself, by ../ if need be.",
+		"the folder `folder` is a link that leads elsewhere; name the folder itself, with ../ if necessary.",
 		"there is no folder `file.py`.",
 		"elsewhere/task.yml:1:1: the top level must be a map, not the string \"secret\"."};
 	AUTO_JSON json_t *sets = NULL;
@@ -395,8 +395,8 @@ test_sync_faults(void **state)
 			"unread", "error", "set.yaml:9: there is no folder `x`.", "name", "unsent"),
 		NULL, "100060");
 	static const char *const sentences[] = {"Two problems have this name; the first one is used.",
-		"`tasks` cannot be the name of a leaderboard: the word is reserved for addresses.",
-		"The configuration has no device `H10`; there is CPU and H100; did you mean `H100`?",
+		"`tasks` cannot be the name of a leaderboard: the word is reserved for URLs.",
+		"The configuration has no device `H10`; it has CPU and H100; did you mean `H100`?",
 		"tiny/task.yml:12:1: unknown key `testz`; did you mean `tests`?", "set.yaml:9: there is no folder `x`.",
 		"Its task was not sent."};
 	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++)

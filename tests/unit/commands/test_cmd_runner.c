@@ -172,7 +172,7 @@ test_silent(void **state)
 	cores_leave(0);
 	until(answer.count);
 	assert_int_equal(answer.err.code, 0);
-	assert_non_null(strstr(commands_text(answer.result, "machines.0.error"), "had not answered when this ended"));
+	assert_non_null(strstr(commands_text(answer.result, "machines.0.error"), "ended before the runner had answered"));
 	cores_close(0);
 	reply(json_pack("{s:s}", "level", "full"), NULL);
 	assert_int_equal(answer.count, 1);

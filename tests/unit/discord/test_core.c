@@ -165,7 +165,7 @@ test_admin(void **state)
 		"test      all together        6");
 	fixture_says(
 		fixture_run(f, "admin rate-limit", json_pack("{s:s, s:s}", "leaderboard_name", "arena", "category", "test")),
-		"Say either how many submissions an hour \\(`per_hour`\\) or `remove`\\.");
+		"Give either a number of submissions per hour \\(`per_hour`\\) or `remove`\\.");
 }
 
 /* A reference file that no loaded language takes: its sentence. Then a board is deleted. */

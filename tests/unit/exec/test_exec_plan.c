@@ -99,7 +99,7 @@ refuses_nul(void **state)
 						   "\"secret\": {\"A\": \"a\\u0000b\"}}]}",
 						 &err),
 		KETTLE_EINVAL);
-	assert_non_null(strstr(err.message, "`A` holds a NUL"));
+	assert_non_null(strstr(err.message, "`A` contains a NUL"));
 }
 
 static void

@@ -340,7 +340,7 @@ test_redirects(void **state)
 	get(f, address("http", "/redirect/302?/echo"), &o);
 	assert_int_equal(o.status, 302);
 	assert_string_equal(o.body.data, "elsewhere");
-	expect_get_error(f, address("http", "/circle?secret"), KETTLE_EIO, "redirects again after 5 redirects");
+	expect_get_error(f, address("http", "/circle?secret"), KETTLE_EIO, "redirects more than 5 times");
 	expect_get_error(f, address("http", "/redirect/302?file:///etc/passwd"), KETTLE_EIO, "no address of HTTP");
 	expect_get_error(f, address("http", "/redirect/302?gopher://127.0.0.1/"), KETTLE_EIO, "no address of HTTP");
 	expect_get_error(f, address("http", "/redirect/302?http://u:secret@127.0.0.1/"), KETTLE_EIO, "no address of HTTP");

@@ -133,7 +133,7 @@ test_refusals(void **state)
 	refuse(f, "fix_nohelp", 0, KETTLE_EINVAL, "The option `count` has no help");
 	refuse(f, "fix_schema", 0, KETTLE_EINVAL, "did you mean `type`?");
 	refuse(f, "fix_badname", 0, KETTLE_EINVAL, "its name is not of the form");
-	refuse(f, "fix_othername", 0, KETTLE_EINVAL, "holds the plugin `fix_good`, not `fix_othername`");
+	refuse(f, "fix_othername", 0, KETTLE_EINVAL, "contains the plugin `fix_good`, not `fix_othername`");
 	assert_false(is_mapped("fix_magic.so"));
 	assert_false(is_mapped("fix_schema.so"));
 }
@@ -174,7 +174,7 @@ test_files_that_are_none(void **state)
 		refuse(f, "cut", 0, KETTLE_EINVAL, "cut.so");
 	}
 	copy_start(f, "fix_good.so", "renamed.so", SIZE_MAX);
-	refuse(f, "renamed", 0, KETTLE_EINVAL, "holds the plugin `fix_good`, not `renamed`");
+	refuse(f, "renamed", 0, KETTLE_EINVAL, "contains the plugin `fix_good`, not `renamed`");
 	(void)load(f, "fix_good");
 	copy_start(f, "fix_good.so", "fix_good.so", SIZE_MAX);
 	AUTO_FREE char *second = path_join(f->scratch, "fix_good.so");

@@ -437,11 +437,11 @@ test_special_files(void **state)
 	assert_int_equal(unlink(source) || symlink("../other.py", source), 0);
 	expect_folder(dir,
 		"task/task.yml:1:68: the file `e.py` is a link out of the task; name the file itself as the source, "
-		"by ../ if need be.");
+		"with ../ if necessary.");
 	assert_int_equal(unlink(source) || symlink("/dev/zero", source), 0);
 	expect_folder(dir,
 		"task/task.yml:1:68: the file `e.py` is a link out of the task; name the file itself as the source, "
-		"by ../ if need be.");
+		"with ../ if necessary.");
 	assert_int_equal(unlink(source) || symlink("inner.py", source), 0);
 	assert_int_equal(task_read(languages, dir, &bundle, NULL), 0);
 	json_decref(bundle);
@@ -484,7 +484,7 @@ test_reach(void **state)
 	assert_int_equal(unlink(source) || symlink("/etc/passwd", source), 0);
 	expect_folder(dir,
 		"task/task.yml:1:68: the file `e.py` is a link out of the task; name the file itself as the source, "
-		"by ../ if need be.");
+		"with ../ if necessary.");
 	scratch_remove(scratch);
 }
 

@@ -106,7 +106,7 @@ test_no_task(void **state)
 		"x.zip: it has no task.yml at its top or in a folder there, and no competition file at its top (but "
 		"`a/b/task.yml`).");
 	expect_zip(json_pack("{s:s, s:s}", "a/task.yml", YML, "b/task.yml", YML),
-		"x.zip: it holds 2 tasks (`a`, `b`); a task's archive holds one.");
+		"x.zip: it contains 2 tasks (`a`, `b`); a task's archive must contain exactly one.");
 	expect_zip(
 		json_pack("{s:s}", "task.yml", YML), "x.zip: task.yml:1:68: the file `e.py` does not exist in the archive.");
 	expect_zip(json_pack("{s:s, s:s}", "task.yml", YML, "e.py/x", "x"),
@@ -115,7 +115,7 @@ test_no_task(void **state)
 	AUTO_FREE char *path = zip(scratch, "", json_pack("{s:s}", "set.yaml", "problems: []\n"));
 	AUTO_BUF struct buf sentence = {0};
 	buf_printf(&sentence,
-		"`%s` holds a competition (set.yaml), not one task: leaderboards are made from each of its tasks.", path);
+		"`%s` contains a competition (set.yaml), not one task: leaderboards are made from each of its tasks.", path);
 	expect(path, NULL, sentence.data);
 	scratch_remove(scratch);
 }
