@@ -179,7 +179,7 @@ test_anonymous(void **state)
 	(void)state;
 	size_t before = count_users();
 	assert_int_equal(from_outside(nobody(), "leaderboard.list", NULL), 0);
-	assert_int_equal(from_outside(nobody(), "leaderboard.show", json_pack("{s:s}", "name", "board")), 0);
+	assert_int_equal(from_outside(nobody(), "leaderboard.show", json_pack("{s:s}", "name", "arena")), 0);
 	assert_int_equal(count_users(), before);
 	assert_int_equal(from_outside(nobody(), "token.create", json_pack("{s:s}", "name", "t")), 0);
 	assert_int_equal(count_users(), before + 1);
