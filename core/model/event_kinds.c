@@ -16,8 +16,7 @@ const struct event_kind event_kinds[] = {
 	{"leaderboard.updated", 'p',
 		"`name`, `changes`: the settings that changed, `scores`: kept, or left (the rankings started again), "
 		"`deadline`: time or null, `devices`: names, `visibility`"},
-	{"leaderboard.renamed", 'u',
-		"`name`, `was`: pages have taken the word that was its name; the user is its creator"},
+	{"leaderboard.renamed", 'u', "`name`, `was`: pages have taken the word that was its name; the user is its creator"},
 	{"leaderboard.limited", 'p',
 		"`name`, `category` (null: both), `device` (null: all together), `per_hour` (null: the limit is removed)"},
 	{"leaderboard.joined", 'u', "`name`"},
