@@ -249,6 +249,8 @@ cmd_board_update(const struct command_call *call, json_t **ret_result, struct ke
 	if (rc == 0)
 		rc = read_change(call->db, call->env, call->args, &change, &bundle, &devices, err);
 	if (rc == 0 && call->plans)
+		rc = board_update_check(call->db, &board, &change, err);
+	if (rc == 0 && call->plans)
 		return plan_update(
 			call->db, &board, member_true(call->args, "no_try") ? NULL : bundle, devices, ret_result, err);
 	if (rc == 0)

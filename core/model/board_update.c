@@ -311,17 +311,31 @@ board_update_store(struct update *update, const struct actor *actor, struct kett
 	return rc < 0 ? rc : record_update(update, actor, err);
 }
 
+static int
+compare_and_check(struct update *update, struct kettle_error *err)
+{
+	const struct board_change *change = update->change;
+	int rc = board_update_compare(update, err);
+	if (rc == 0 && (change->set_deadline || change->set_opens))
+		rc = board_check_times(change->set_opens ? change->opens_at : member_int(update->row, "opens_at"),
+			change->set_deadline ? change->deadline_at : member_int(update->row, "deadline_at"), err);
+	return rc == 0 && update->leaves_scores && !change->force ? board_update_refuse(update, err) : rc;
+}
+
+int
+board_update_check(
+	struct db *db, const struct board *board, const struct board_change *change, struct kettle_error *err)
+{
+	AUTO_UPDATE struct update update = {.db = db, .board = board, .change = change};
+	return compare_and_check(&update, err);
+}
+
 int
 board_update(struct db *db, const struct actor *actor, const struct board *board, const struct board_change *change,
 	json_t **ret_plan, struct kettle_error *err)
 {
 	AUTO_UPDATE struct update update = {.db = db, .board = board, .change = change};
-	int rc = board_update_compare(&update, err);
-	if (rc == 0 && (change->set_deadline || change->set_opens))
-		rc = board_check_times(change->set_opens ? change->opens_at : member_int(update.row, "opens_at"),
-			change->set_deadline ? change->deadline_at : member_int(update.row, "deadline_at"), err);
-	if (rc == 0 && update.leaves_scores && !change->force)
-		rc = board_update_refuse(&update, err);
+	int rc = compare_and_check(&update, err);
 	if (rc == 0 && json_array_size(update.changes) > 0)
 		rc = board_update_store(&update, actor, err);
 	if (rc < 0)

@@ -39,6 +39,9 @@ int board_update_plan(struct db *db, const struct board *board, const struct boa
  */
 int board_update(struct db *db, const struct actor *actor, const struct board *board, const struct board_change *change,
 	json_t **ret_plan, struct kettle_error *err);
+/* The errors of board_update, without making the change. */
+int board_update_check(
+	struct db *db, const struct board *board, const struct board_change *change, struct kettle_error *err);
 
 /* The set of a competition to which a board belongs, or NULL. New reference. */
 int board_set_get(struct db *db, const struct board *board, json_t **ret_set, struct kettle_error *err);
