@@ -13,6 +13,9 @@
 
 #include <stdlib.h>
 
+static const struct web_client_events web_events = {
+	.answered = call_answer, .event = subscriptions_receive, .progress = core_publish};
+
 struct core *
 core_new(const struct core_setup *setup)
 {
@@ -32,7 +35,7 @@ core_new(const struct core_setup *setup)
 	core->spool = artifact_spool(setup->database);
 	core->secret_output = secret_output_path(setup->database);
 	core->env.spool = core->spool;
-	core->web = setup->server ? web_client_new(core) : NULL;
+	core->web = setup->server ? web_client_new(core, &web_events) : NULL;
 	core->env.links = core->links.folder = download_url_folder(setup->database);
 	return core;
 }

@@ -39,6 +39,7 @@ struct ask {
 
 struct web_client {
 	struct core *core;
+	const struct web_client_events *events;
 	struct ask *asks;
 };
 
@@ -143,7 +144,7 @@ answer(struct ask *ask, const struct kettle_error *err, json_t *result)
 {
 	struct call *call = STEAL(ask->call);
 	if (call)
-		call_answer(call, err, result);
+		ask->client->events->answered(call, err, result);
 }
 
 /* The progress is that of this process's own calls. */
@@ -153,7 +154,7 @@ publish_progress(const struct ask *ask, json_t *event)
 	if (!json_is_object(event) || !ask->call)
 		return;
 	json_object_set_new(event, "caller", json_integer((json_int_t)ask->call->waiter.caller));
-	core_publish(ask->client->core, event);
+	ask->client->events->progress(ask->client->core, event);
 }
 
 static void
@@ -215,7 +216,7 @@ on_feed_event(void *arg, const char *name, const char *data, size_t size)
 		return;
 	if (json_object_get(event, "seq"))
 		ask->last = member_int(event, "seq");
-	subscriptions_receive(ask->client->core, ask->subscription, event);
+	ask->client->events->event(ask->client->core, ask->subscription, event);
 }
 
 static void follow(void *arg);
@@ -334,10 +335,11 @@ on_done(void *arg, const struct kettle_error *err, const struct kettle_http_answ
 }
 
 struct web_client *
-web_client_new(struct core *core)
+web_client_new(struct core *core, const struct web_client_events *events)
 {
 	struct web_client *client = xcalloc(1, sizeof(*client));
 	client->core = core;
+	client->events = events;
 	return client;
 }
 

@@ -10,8 +10,14 @@
 
 struct web_client;
 
-/* For the core's server (core_setup.server). Nothing is sent before the first call. */
-struct web_client *web_client_new(struct core *core);
+struct web_client_events {
+	void (*answered)(struct call *call, const struct kettle_error *err, json_t *result);
+	void (*event)(struct core *core, uint64_t id, const json_t *event);
+	void (*progress)(struct core *core, const json_t *event); /* of a call */
+};
+
+/* For the core's server (core_setup.server). events must outlive it. Nothing is sent before the first call. */
+struct web_client *web_client_new(struct core *core, const struct web_client_events *events);
 /* Calls the command there, and answers the call. Its progress comes to this process's subscriptions to progress. */
 void web_client_call(struct web_client *client, struct call *call);
 /* Takes back a call: its command ends there where it can. Frees the call. */

@@ -105,7 +105,7 @@ static void
 list(struct http_stream *stream)
 {
 	struct http_server *server = stream->server;
-	if (stream->listed || stream->over || (!stream->idle && !stream->cut && !stream->ended))
+	if (stream->listed || stream->over || (!stream->idle && !stream->cut && !(stream->ended && stream->connection)))
 		return;
 	stream->listed = true;
 	stream->refs++;

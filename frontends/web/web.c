@@ -20,6 +20,7 @@
 #include "web/api/api.h"
 #include "web/visit/caller.h"
 #include "web/compat/compat.h"
+#include "web/compat/routes.h"
 #include "web/api/feeds.h"
 #include "web/api/links.h"
 #include "web/accounts/logins.h"

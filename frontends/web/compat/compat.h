@@ -17,13 +17,6 @@ struct admin_call;
 #define COMPAT_LIMIT_MS 25000 /* clients wait for 30 s or longer */
 #define COMPAT_SEGMENTS 5
 
-/* Whether a request is for this API; then answers it. On the server's thread. */
-bool compat_request(struct web *web, struct http_request *request);
-/* How much body a request may have; 0: none, or it is not for this API. */
-size_t compat_body_max(const struct http_request *request);
-
-/* ---- for the files of this folder ---- */
-
 /* Answers {"detail": sentence} with this status. [any] */
 void compat_refuse(struct http_request *request, unsigned status, const char *sentence);
 /* The same for an error of a command; a `fail` of visits. */

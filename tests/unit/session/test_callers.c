@@ -633,7 +633,7 @@ test_refused_follow(void **state)
 	(void)state;
 	const char *const cases[][3] = {
 		/* actor, filter, member */
-		{"{\"provider\": \"web\", \"subject\": \"a\"}", "{\"leaderbord\": \"board\"}", "leaderbord"},
+		{"{\"provider\": \"web\", \"subject\": \"a\"}", "{\"leaderbord\": \"arena\"}", "leaderbord"},
 		{"{\"provider\": \"web\", \"subject\": \"a\"}", "{\"leaderboard\": 5}", "leaderboard"},
 		{"{\"provider\": \"web\", \"subject\": \"a\"}", "{\"leaderboard\": \"\"}", "leaderboard"},
 		{"{\"provider\": \"web\", \"subject\": \"a\"}", "{\"submission\": \"7\"}", "submission"},
