@@ -169,7 +169,7 @@ def refuses(folder):
         # One attempt's as another's: the name is bound.
         (good[:place] + b"kettle-1f0c9a3e-12.2" + good[place + len(JOB):], "changed"),
         (other.envelope(), "another key"),
-        (x.envelope(kind="result"), "holds a result where a plan is expected"),
+        (x.envelope(kind="result"), "contains a result where a plan is expected"),
         (good[:-20], "changed"),
         (b"", "not a sealed envelope"),
         (x.content, "not a sealed envelope"),
