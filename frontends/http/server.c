@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 
+#define DRAIN_READ_MS 2000     /* for the rest of a request that was begun when the server was stopped */
 #define CONNECTION_MEMORY 8192 /* bytes for heads, and what the library makes of them */
 #define CHECK_MS 10000         /* between looks at the files of the certificate */
 #define EVENTS_MAX 64          /* in one turn */
@@ -135,6 +136,8 @@ begin_drain(struct http_server *server)
 	for (struct http_connection *connection = server->connections; connection; connection = connection->next)
 		if (!connection->request)
 			http_connection_end(connection);
+		else if (!connection->request->announced)
+			http_connection_limit(connection, DRAIN_READ_MS);
 	streams_end(server);
 }
 

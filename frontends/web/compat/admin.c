@@ -19,9 +19,7 @@
 #include "base/json_access.h"
 #include "base/number.h"
 #include "base/xalloc.h"
-#include "web/visit/caller.h"
 #include "web/compat/results.h"
-#include "web/api/operations.h"
 #include "web/visit/respond.h"
 
 #define VALUES_MAX 1000 /* of a body */
@@ -130,16 +128,6 @@ put_fields(
 }
 
 /* ---- requests ---- */
-
-bool
-compat_is_admin(const struct web *web, struct http_request *request)
-{
-	if (operations_token_is(callers_bearer(request), json_text_or_null(web->options, "admin_token")))
-		return true;
-	compat_refuse(request, STATUS_UNAUTHORIZED,
-		"This call is for the operator: send `Authorization: Bearer TOKEN` with the token of `admin_token_env`.");
-	return false;
-}
 
 static json_t *
 path_of(const struct http_request *request)

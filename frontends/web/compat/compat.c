@@ -10,6 +10,8 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "web/accounts/logins.h"
+#include "web/api/operations.h"
+#include "web/visit/caller.h"
 #include "web/visit/respond.h"
 
 #define RATE_RETRY_S 3600
@@ -126,6 +128,16 @@ compat_answer(struct visit *visit, unsigned status, const json_t *value)
 {
 	respond_json(visit->request, status, value);
 	visit_end(visit);
+}
+
+bool
+compat_is_admin(const struct web *web, struct http_request *request)
+{
+	if (operations_token_is(callers_bearer(request), json_text_or_null(web->options, "admin_token")))
+		return true;
+	compat_refuse(request, STATUS_UNAUTHORIZED,
+		"This call is for the operator: send `Authorization: Bearer TOKEN` with the token of `admin_token_env`.");
+	return false;
 }
 
 /* ---- visits ---- */
