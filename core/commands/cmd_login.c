@@ -150,7 +150,7 @@ on_asked(void *arg, const struct kettle_error *err, const struct kettle_http_ans
 		loop_timer_start(login->core->setup.io, WAIT_MS, 0, wait_again, login, &login->timer, &why) == 0)
 		return;
 	if (waits)
-		(void)kettle_fail(&why, KETTLE_EACCES, "Nobody has confirmed the login in time: begin again.");
+		(void)kettle_fail(&why, KETTLE_EACCES, "The login was not confirmed in time: log in again.");
 	else if (err->code || told->status != 200)
 		explain(err, told, body, &why);
 	else if (server_token_keep(login->core->setup.server, login->token, login->name, &why) == 0)

@@ -62,7 +62,7 @@ on_task_run_done(struct inflight_job *job, const struct completion *completion)
 	task_run_end(run);
 }
 
-/* Cancels a run for which nobody waits any more, so that neither the device nor the engine's end waits for it. */
+/* Cancels a run whose caller has gone or whose engine ends: it would hold the device, or the end. */
 static void
 on_run_watch(void *arg)
 {
@@ -83,7 +83,7 @@ is_wanted(struct task_run *run)
 	if (run->err.code == 0 && run->core->closing)
 		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
 	if (run->err.code == 0 && !core_is_awaited(run->core, &run->waiter))
-		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "Nobody waits for the run any more.");
+		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The run was cancelled: its caller has gone.");
 	return run->err.code == 0;
 }
 

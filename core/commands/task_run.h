@@ -11,7 +11,7 @@
 struct task_run {
 	struct inflight_job job; /* first */
 	struct core *core;
-	struct waiter waiter; /* gets the progress; the run ends when nobody waits, and with the engine */
+	struct waiter waiter; /* gets the progress; the run ends with it, and with the engine */
 	struct kettle_timer *watch;
 	json_t *args, *bundle, *unit;
 	struct plan *plan;

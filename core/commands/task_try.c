@@ -13,7 +13,7 @@
  * both.
  *
  * The next probe or run is posted, not called, so that those that end at once do not pile up on the stack. A timer cancels
- * the present probe when nobody waits or the engine ends; a run does that itself.
+ * the present probe when its caller has gone or the engine ends; a run does that itself.
  */
 #include <config.h>
 

@@ -129,6 +129,65 @@ takes_bodies(void **state)
 	assert_int_equal(f->requests, 3);
 }
 
+#define LENGTH "Content-Length: 2\r\n"
+static const struct {
+	int status;
+	const char *head;
+} refused_heads[] = {
+	/* Ambiguous framing. */
+	{400, "POST /echo HTTP/1.1\r\n" HOST LENGTH "Content-Length: 3\r\n\r\n{}"},
+	{400, "POST /echo HTTP/1.1\r\n" HOST LENGTH LENGTH "\r\n{}"},
+	{400, "POST /echo HTTP/1.1\r\n" HOST LENGTH "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"},
+	{400, "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: identity\r\n" LENGTH "\r\n{}"},
+	{411, "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"},
+	{411, "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: x\r\n\r\n"},
+	{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2x\r\n\r\n{}"},
+	{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2, 2\r\n\r\n{}"},
+	{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: -2\r\n\r\n{}"},
+	{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: +2\r\n\r\n{}"},
+	{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length:\r\n\r\n{}"},
+	{413, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 9223372036854775808\r\n\r\n"},
+	{413, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 99999999999999999999\r\n\r\n"},
+	/* Lines. */
+	{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length : 2\r\n\r\n{}"},
+	{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Len: 2\r\n gth\r\n\r\n{}"},
+	{400, "GET /echo HTTP/1.1\r\n" HOST "X: a\r\n b\r\n\r\n"},
+	{400, "GET /echo HTTP/1.1\r\n Host: x\r\n\r\n"},
+	{400, "GET /echo HTTP/1.1\n" HOST "\r\n"},
+	{400, "GET /echo HTTP/1.1\r\nHost: x\n\r\n"},
+	{400, "GET /echo HTTP/1.1\r\n" HOST "\n"},
+	{400, "GET /echo HTTP/1.1\r\nHost: x\rX: y\r\n\r\n"},
+	{400, "GET /echo HTTP/1.1\r\n" HOST "X: \x1b[m\r\n\r\n"},
+	{400, "GET /echo HTTP/1.1\r\n" HOST "X: \x7f\r\n\r\n"},
+	{400, "GET /echo HTTP/1.1\r\n" HOST ": y\r\n\r\n"},
+	{400, "GET /echo HTTP/1.1\r\n" HOST "X\r\n\r\n"},
+	{400, "GET /echo HTTP/1.1\r\n\r\n"},
+	{400, "G(T /echo HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "GET  /echo HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "GET /echo HTTP/1.1 \r\n" HOST "\r\n"},
+	{400, "GET /echo HTTP/x.1\r\n" HOST "\r\n"},
+	{400, "GET /echo\r\n" HOST "\r\n"},
+	{505, "GET /echo HTTP/2.0\r\n" HOST "\r\n"},
+	{505, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
+	{0, "GET /echo /x HTTP/1.1\r\n" HOST "\r\n"},
+	{0, "nonsense\r\n\r\n"},
+	/* Paths. */
+	{400, "GET echo HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "GET http://x/echo HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "OPTIONS * HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "CONNECT x:80 HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "GET /echo/../x HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "GET /echo/%2e%2E/x HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "GET /echo/./x HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "GET /echo/%00 HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "GET /echo/%0a HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "GET /echo/%ff HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "GET /echo/\xff HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "GET /echo/% HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "GET /echo/%4 HTTP/1.1\r\n" HOST "\r\n"},
+	{400, "GET /echo/\t HTTP/1.1\r\n" HOST "\r\n"},
+};
+
 /*
  * What is malformed or ambiguous, each followed by a request that must not be read: the connection is closed. 0: the
  * library closes it without an answer.
@@ -137,73 +196,15 @@ static void
 refuses_heads(void **state)
 {
 	struct fixture *f = *state;
-#define LENGTH "Content-Length: 2\r\n"
-	static const struct {
-		int status;
-		const char *head;
-	} cases[] = {
-		/* Ambiguous framing. */
-		{400, "POST /echo HTTP/1.1\r\n" HOST LENGTH "Content-Length: 3\r\n\r\n{}"},
-		{400, "POST /echo HTTP/1.1\r\n" HOST LENGTH LENGTH "\r\n{}"},
-		{400, "POST /echo HTTP/1.1\r\n" HOST LENGTH "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"},
-		{400, "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: identity\r\n" LENGTH "\r\n{}"},
-		{411, "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"},
-		{411, "POST /echo HTTP/1.1\r\n" HOST "Transfer-Encoding: x\r\n\r\n"},
-		{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2x\r\n\r\n{}"},
-		{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 2, 2\r\n\r\n{}"},
-		{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: -2\r\n\r\n{}"},
-		{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: +2\r\n\r\n{}"},
-		{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length:\r\n\r\n{}"},
-		{413, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 9223372036854775808\r\n\r\n"},
-		{413, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 99999999999999999999\r\n\r\n"},
-		/* Lines. */
-		{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length : 2\r\n\r\n{}"},
-		{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Len: 2\r\n gth\r\n\r\n{}"},
-		{400, "GET /echo HTTP/1.1\r\n" HOST "X: a\r\n b\r\n\r\n"},
-		{400, "GET /echo HTTP/1.1\r\n Host: x\r\n\r\n"},
-		{400, "GET /echo HTTP/1.1\n" HOST "\r\n"},
-		{400, "GET /echo HTTP/1.1\r\nHost: x\n\r\n"},
-		{400, "GET /echo HTTP/1.1\r\n" HOST "\n"},
-		{400, "GET /echo HTTP/1.1\r\nHost: x\rX: y\r\n\r\n"},
-		{400, "GET /echo HTTP/1.1\r\n" HOST "X: \x1b[m\r\n\r\n"},
-		{400, "GET /echo HTTP/1.1\r\n" HOST "X: \x7f\r\n\r\n"},
-		{400, "GET /echo HTTP/1.1\r\n" HOST ": y\r\n\r\n"},
-		{400, "GET /echo HTTP/1.1\r\n" HOST "X\r\n\r\n"},
-		{400, "GET /echo HTTP/1.1\r\n\r\n"},
-		{400, "G(T /echo HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "GET  /echo HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "GET /echo HTTP/1.1 \r\n" HOST "\r\n"},
-		{400, "GET /echo HTTP/x.1\r\n" HOST "\r\n"},
-		{400, "GET /echo\r\n" HOST "\r\n"},
-		{505, "GET /echo HTTP/2.0\r\n" HOST "\r\n"},
-		{505, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
-		{0, "GET /echo /x HTTP/1.1\r\n" HOST "\r\n"},
-		{0, "nonsense\r\n\r\n"},
-		/* Paths. */
-		{400, "GET echo HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "GET http://x/echo HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "OPTIONS * HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "CONNECT x:80 HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "GET /echo/../x HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "GET /echo/%2e%2E/x HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "GET /echo/./x HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "GET /echo/%00 HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "GET /echo/%0a HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "GET /echo/%ff HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "GET /echo/\xff HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "GET /echo/% HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "GET /echo/%4 HTTP/1.1\r\n" HOST "\r\n"},
-		{400, "GET /echo/\t HTTP/1.1\r\n" HOST "\r\n"},
-	};
 	server_start(f);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(refused_heads); i++) {
 		AUTO_BUF struct buf input = {0};
 		int fd = client_open(f);
-		client_send(fd, cases[i].head);
+		client_send(fd, refused_heads[i].head);
 		client_send(fd, "GET /echo HTTP/1.1\r\n" HOST "\r\n");
 		int status = client_answer(fd, &input, NULL, NULL);
-		if (status != cases[i].status || !client_ended(fd))
-			fail_msg("%s: %d", cases[i].head, status);
+		if (status != refused_heads[i].status || !client_ended(fd))
+			fail_msg("%s: %d", refused_heads[i].head, status);
 	}
 	assert_int_equal(f->requests, 0);
 	assert_int_equal(client_ask(f, "GET /echo HTTP/1.1\r\n" HOST "X:\r\nY: \ta \r\nZ: \xc3\xa9\r\n\r\n"), 200);
