@@ -67,9 +67,7 @@ ask(struct login *login, const char *method, const char *path, const char *body,
 	struct kettle_error *err)
 {
 	const struct core_setup *setup = &login->core->setup;
-	const char *server = setup->server;
-	size_t len = strlen(server);
-	AUTO_FREE char *url = xasprintf("%.*s/api/v1/%s", (int)(server[len - 1] == '/' ? len - 1 : len), server, path);
+	AUTO_FREE char *url = server_url(setup->server, path);
 	AUTO_FREE char *credential = login->token ? xasprintf("Authorization: Bearer %s", login->token) : NULL;
 	const char *const headers[] = {"Content-Type: application/json", credential, NULL};
 	const struct kettle_http_request request = {.size = sizeof(request),
@@ -131,7 +129,7 @@ cmd_login(struct core *core, const struct actor *actor, const json_t *args, kett
 	login->name = xasprintf("kettle of %.24s on %.24s", actor->name, host);
 	AUTO_JSON json_t *value = json_pack("{s:s}", "name", login->name);
 	AUTO_FREE char *body = json_dumps(value, JSON_COMPACT);
-	if (ask(login, "POST", "login", body, on_begun, &err) < 0)
+	if (ask(login, "POST", "/api/v1/login", body, on_begun, &err) < 0)
 		finish(login, &err, NULL);
 }
 
@@ -165,7 +163,7 @@ wait_again(void *arg)
 	struct login *login = arg;
 	struct kettle_error err = {0};
 	login->timer = NULL;
-	if (ask(login, "GET", "user.show", NULL, on_asked, &err) < 0)
+	if (ask(login, "GET", "/api/v1/user.show", NULL, on_asked, &err) < 0)
 		finish(login, &err, NULL);
 }
 
@@ -215,6 +213,6 @@ cmd_logout(struct core *core, const struct actor *actor, const json_t *args, ket
 	}
 	AUTO_JSON json_t *value = json_pack("{s:s}", "name", login->name);
 	AUTO_FREE char *body = json_dumps(value, JSON_COMPACT);
-	if (ask(login, "POST", "token.revoke", body, on_revoked, &err) < 0)
+	if (ask(login, "POST", "/api/v1/token.revoke", body, on_revoked, &err) < 0)
 		finish(login, &err, NULL);
 }

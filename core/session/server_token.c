@@ -38,19 +38,18 @@ read_tokens(const char *folder)
 	return json_object();
 }
 
-/* An address without a slash at its end. New string. */
-static char *
-key_of(const char *server)
+char *
+server_url(const char *server, const char *path)
 {
 	size_t len = strlen(server);
-	return xstrndup(server, len && server[len - 1] == '/' ? len - 1 : len);
+	return xasprintf("%.*s%s", (int)(len && server[len - 1] == '/' ? len - 1 : len), server, path);
 }
 
 char *
 server_token_read(const char *server, char **ret_name)
 {
 	const char *given = getenv("KETTLE_TOKEN");
-	AUTO_FREE char *folder = folder_of_user(), *key = key_of(server);
+	AUTO_FREE char *folder = folder_of_user(), *key = server_url(server, "");
 	if (ret_name)
 		*ret_name = NULL;
 	if (given && *given)
@@ -66,7 +65,7 @@ server_token_read(const char *server, char **ret_name)
 int
 server_token_keep(const char *server, const char *token, const char *name, struct kettle_error *err)
 {
-	AUTO_FREE char *folder = folder_of_user(), *key = key_of(server);
+	AUTO_FREE char *folder = folder_of_user(), *key = server_url(server, "");
 	if (!folder)
 		return kettle_fail(err, KETTLE_EIO, "The token cannot be kept: HOME is not set.");
 	AUTO_JSON json_t *tokens = read_tokens(folder);

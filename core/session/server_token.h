@@ -8,6 +8,8 @@
 
 #include <kettle/error.h>
 
+/* The address of a path at a server, whose own address may end in a slash. New string. */
+char *server_url(const char *server, const char *path);
 /*
  * The token for the server with this address: KETTLE_TOKEN, or that of the file. New string; NULL: there is none.
  * *ret_name, which may be NULL: what the server calls the token; a new string, NULL for KETTLE_TOKEN.

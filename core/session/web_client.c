@@ -14,6 +14,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "session/event_reader.h"
+#include "session/server_token.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,9 +108,7 @@ static int
 send_ask(struct ask *ask, const char *method, const char *path, const char *body, struct kettle_error *err)
 {
 	const struct core_setup *setup = &ask->client->core->setup;
-	size_t len = strlen(setup->server);
-	AUTO_FREE char *url =
-		xasprintf("%.*s%s", (int)(setup->server[len - 1] == '/' ? len - 1 : len), setup->server, path);
+	AUTO_FREE char *url = server_url(setup->server, path);
 	AUTO_FREE char *credential = setup->token ? xasprintf("Authorization: Bearer %s", setup->token) : NULL;
 	const char *const headers[] = {"Accept: text/event-stream", body ? "Content-Type: application/json" : credential,
 		body ? credential : NULL, NULL};
