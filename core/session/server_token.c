@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FILE_NAME "tokens.json"
 #define FILE_MAX (1u << 20)
 #define FILE_MODE 0600
 #define FOLDER_MODE 0700
@@ -25,17 +26,22 @@ folder_of_user(void)
 	return home && *home == '/' ? path_join(home, ".config/kettle") : NULL;
 }
 
-/* What the file holds; an empty object where there is none. New reference. */
+/* What the file holds; an empty object where there is none. New reference; NULL: it cannot be read, or is none of ours. */
 static json_t *
-read_tokens(const char *folder)
+read_tokens(const char *path, struct kettle_error *err)
 {
-	AUTO_FREE char *path = path_join(folder, "tokens.json"), *text = NULL;
+	AUTO_FREE char *text = NULL;
 	size_t size = 0;
-	json_t *tokens = file_read(path, FILE_MAX, &text, &size, NULL) == 0 ? json_loadb(text, size, 0, NULL) : NULL;
-	if (json_is_object(tokens))
-		return tokens;
-	json_decref(tokens);
-	return json_object();
+	int rc = file_read(path, FILE_MAX, &text, &size, err);
+	if (rc == KETTLE_ENOENT) {
+		*err = (struct kettle_error){0};
+		return json_object();
+	}
+	AUTO_JSON json_t *tokens = rc == 0 ? json_loadb(text, size, 0, NULL) : NULL;
+	if (rc == 0 && !json_is_object(tokens))
+		(void)kettle_fail(
+			err, KETTLE_EIO, "%s is damaged: it holds no JSON object. Remove it, and log in again.", path);
+	return json_is_object(tokens) ? STEAL(tokens) : NULL;
 }
 
 char *
@@ -50,11 +56,13 @@ server_token_read(const char *server, char **ret_name)
 {
 	const char *given = getenv("KETTLE_TOKEN");
 	AUTO_FREE char *folder = folder_of_user(), *key = server_url(server, "");
+	AUTO_FREE char *path = folder ? path_join(folder, FILE_NAME) : NULL;
+	struct kettle_error ignored = {0};
 	if (ret_name)
 		*ret_name = NULL;
 	if (given && *given)
 		return xstrdup(given);
-	AUTO_JSON json_t *tokens = folder ? read_tokens(folder) : NULL;
+	AUTO_JSON json_t *tokens = path ? read_tokens(path, &ignored) : NULL;
 	const json_t *kept = json_object_get(tokens, key);
 	const char *token = json_text_or_null(kept, "token");
 	if (token && ret_name)
@@ -68,12 +76,15 @@ server_token_keep(const char *server, const char *token, const char *name, struc
 	AUTO_FREE char *folder = folder_of_user(), *key = server_url(server, "");
 	if (!folder)
 		return kettle_fail(err, KETTLE_EIO, "The token cannot be kept: HOME is not set.");
-	AUTO_JSON json_t *tokens = read_tokens(folder);
+	AUTO_FREE char *path = path_join(folder, FILE_NAME);
+	AUTO_JSON json_t *tokens = read_tokens(path, err);
+	if (!tokens)
+		return err->code;
 	if (token)
 		json_object_set_new(tokens, key, json_pack("{s:s, s:s}", "token", token, "name", name));
 	else
 		(void)json_object_del(tokens, key);
-	AUTO_FREE char *text = json_dumps(tokens, JSON_INDENT(2)), *path = path_join(folder, "tokens.json");
+	AUTO_FREE char *text = json_dumps(tokens, JSON_INDENT(2));
 	int rc = file_mkdirs(folder, FOLDER_MODE, err);
 	return rc < 0 ? rc : file_write(path, text, strlen(text), FILE_MODE, err);
 }
