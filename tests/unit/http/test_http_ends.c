@@ -5,9 +5,11 @@
 #include "lib/unit_test.h"
 #include "unit/http/http_fixture.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #define LONG_MS 100000 /* far more than a test takes */
+#define PATIENCE_MS 120000
 
 static void
 expect_error(struct fixture *f, struct kettle_http_request *request, const char *words)
@@ -118,6 +120,14 @@ test_cancel(void **state)
 	}
 }
 
+/* Until an answer waits for the loop, without running it. */
+static void
+wait_called(struct fixture *f)
+{
+	struct pollfd calls = {.fd = uv_backend_fd(&f->loop), .events = POLLIN};
+	assert_int_equal(poll(&calls, 1, PATIENCE_MS), 1);
+}
+
 struct chain {
 	struct fixture *f;
 	struct outcome outcome;
@@ -156,7 +166,7 @@ test_cancel_in_callback(void **state)
 	uint64_t id = send_request(f, &down, &o);
 	for (int i = 0; i < 1000 && !is_there(file); i++)
 		(void)usleep(10000);
-	(void)usleep(200000); /* by now the answer waits for the loop */
+	wait_called(f);
 	http_cancel(f->http, f, id);
 	for (int i = 0; i < 1000 && is_there(file); i++)
 		run_for(f, 10);
@@ -233,7 +243,7 @@ test_close(void **state)
 		REQUEST(.url = address("full", "/"), .done = note, .arg = &o, .connect_ms = LONG_MS, .total_ms = LONG_MS);
 	assert_int_equal(http_send(f->http, f, &hang, NULL, NULL), 0);
 	assert_int_equal(http_send(f->http, f, &full, NULL, NULL), 0);
-	(void)usleep(200000); /* without the loop: answers wait for it */
+	wait_called(f);
 	uint64_t begin = time_monotonic_ns();
 	http_close(f->http);
 	assert_true(time_monotonic_ns() - begin < UINT64_C(1000000) * LONG_MS);

@@ -9,6 +9,7 @@
 
 #define LONG_MS 100000 /* far more than a test takes */
 #define BIG 3000000
+#define PATIENCE_MS 120000
 
 /* Lets the stream send a text. */
 static void
@@ -18,6 +19,15 @@ push(struct fixture *f, const char *name, const char *text)
 	AUTO_FREE char *path = xasprintf("/push/%s?%s", name, text);
 	get(f, address("http", path), &o);
 	assert_int_equal(o.status, 204);
+}
+
+/* Until the body pauses: without the loop, which takes nothing meanwhile. */
+static void
+wait_paused(struct fixture *f)
+{
+	for (int i = 0; i < PATIENCE_MS && !http_paused(f->http); i++)
+		(void)usleep(1000);
+	assert_int_equal(http_paused(f->http), 1);
 }
 
 static void
@@ -54,7 +64,7 @@ test_bounded(void **state)
 	struct kettle_http_request request =
 		REQUEST(.url = address("http", "/bytes/3000000"), .on_part = note_part, .idle_ms = LONG_MS);
 	(void)send_request(f, &request, &o);
-	(void)usleep(200000); /* without the loop */
+	wait_paused(f);
 	run_until(f, &o.calls, 1);
 	assert_int_equal(o.code, 0);
 	assert_int_equal(o.size, BIG);
@@ -113,7 +123,7 @@ test_cancel(void **state)
 	struct kettle_http_request held =
 		REQUEST(.url = address("http", "/endless"), .on_part = note_part, .max_body = UINT64_MAX, .idle_ms = LONG_MS);
 	uint64_t id = send_request(f, &held, &o);
-	(void)usleep(200000);
+	wait_paused(f);
 	http_cancel(f->http, f, id);
 	run_for(f, 100);
 	assert_int_equal(o.received, 0);
@@ -215,7 +225,7 @@ test_close(void **state)
 	struct kettle_http_request request =
 		REQUEST(.url = address("http", "/endless"), .on_part = note_part, .max_body = UINT64_MAX, .idle_ms = LONG_MS);
 	(void)send_request(f, &request, &o);
-	(void)usleep(100000);
+	wait_paused(f);
 	http_close(f->http);
 	f->http = http_new(f->io, &f->settings);
 	run_for(f, 50);
