@@ -107,10 +107,13 @@ events_range(struct db *db, int64_t *ret_oldest, int64_t *ret_newest, struct ket
 int
 events_span(struct db *db, json_t **ret_span, struct kettle_error *err)
 {
-	return db_object(db, ret_span, err,
-		"SELECT (SELECT min(seq) FROM events) AS oldest, (SELECT max(seq) FROM events) AS newest, (SELECT "
-		"json_group_object(consumer, seq) FROM cursors) AS cursors_json",
-		NULL);
+	int64_t oldest = 0, newest = 0;
+	int rc = events_range(db, &oldest, &newest, err);
+	return rc < 0
+			   ? rc
+			   : db_object(db, ret_span, err,
+					 "SELECT ? AS oldest, ? AS newest, json_group_object(consumer, seq) AS cursors_json FROM cursors",
+					 "ii", oldest, newest);
 }
 
 int

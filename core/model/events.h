@@ -49,10 +49,7 @@ int events_last(struct db *db, int64_t *ret_seq, struct kettle_error *err);
  */
 int events_range(struct db *db, int64_t *ret_oldest, int64_t *ret_newest, struct kettle_error *err);
 
-/*
- * {"oldest", "newest": numbers of stored events, or null where there are none, "cursors": how far each consumer has
- * come, by its name}. From indexes alone. New reference.
- */
+/* {"oldest", "newest": as events_range, "cursors": how far each consumer has come, by its name}. New reference. */
 int events_span(struct db *db, json_t **ret_span, struct kettle_error *err);
 
 /* How far a consumer ("plugin:discord") has come; 0: it has none. */
