@@ -122,6 +122,10 @@ globals_parse(int argc, char **argv, struct globals *ret_globals, struct kettle_
 		rest[globals.argc++] = argv[end];
 	}
 	take_environment(&globals);
+	const char *server = globals.server;
+	if (server && strncasecmp(server, "http://", 7) != 0 && strncasecmp(server, "https://", 8) != 0)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"--server and KETTLE_SERVER take an address such as https://kettle.example, not `%.200s`.", server);
 	globals.argv = STEAL(rest);
 	*ret_globals = globals;
 	return 0;

@@ -27,7 +27,7 @@ static int
 setup(void **state)
 {
 	static const char *const names[] = {
-		"KETTLE_USER", "KETTLE_LOG_FORMAT", "KETTLE_LOG_LEVEL", "KETTLE_JSON", "KETTLE_QUIET"};
+		"KETTLE_SERVER", "KETTLE_USER", "KETTLE_LOG_FORMAT", "KETTLE_LOG_LEVEL", "KETTLE_JSON", "KETTLE_QUIET"};
 	(void)state;
 	globals = (struct globals){0};
 	err = (struct kettle_error){0};
@@ -138,10 +138,28 @@ test_flags_off(void **state)
 	}
 }
 
+/* The address of a server is one, whether an option or a variable names it. */
+static void
+test_server(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--server HTTPS://kettle.example leaderboard list"), 0);
+	assert_string_equal(globals.server, "HTTPS://kettle.example");
+	free(globals.argv);
+	globals = (struct globals){0};
+	static const char *const wrong[] = {"kettle.example:8481", "ftp://kettle.example", "http:/kettle.example"};
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		(void)setenv("KETTLE_SERVER", wrong[i], 1);
+		assert_int_equal(parse("leaderboard list"), KETTLE_EINVAL);
+	}
+	assert_sentence(err.message);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {
 	TEST(test_anywhere),
+	TEST(test_server),
 	TEST(test_others_stay),
 	TEST(test_end_of_options),
 	TEST(test_missing_value),
