@@ -168,10 +168,12 @@ static const struct shape timing_shape[] = {
 			PART("record", .help = "until the verdict was stored; comes a moment later")),
 		.help = "follow each other; what secret runs took is in none"),
 	MEMBER("steps",
-		ARRAY(OBJECT(MEMBER("step", SHAPE_STRING), MEMBER("kind", SHAPE_STRING, .help = "build, prepare or run"),
-			MEMBER("cached", SHAPE_BOOL), MEMBER("at_ns", SHAPE_INT, .unit = "ns", .help = "since the job came"),
-			MEMBER("wait_ns", SHAPE_INT, .unit = "ns"), MEMBER("start_ns", SHAPE_INT, .unit = "ns"),
-			MEMBER("run_ns", SHAPE_INT, .unit = "ns"), MEMBER("total_ns", SHAPE_INT, .unit = "ns"))),
+		ARRAY(
+			OBJECT(MEMBER("step", SHAPE_STRING), MEMBER("title", SHAPE_STRING, .optional = true, .help = "for people"),
+				MEMBER("kind", SHAPE_STRING, .help = "build, prepare or run"), MEMBER("cached", SHAPE_BOOL),
+				MEMBER("at_ns", SHAPE_INT, .unit = "ns", .help = "since the job came"),
+				MEMBER("wait_ns", SHAPE_INT, .unit = "ns"), MEMBER("start_ns", SHAPE_INT, .unit = "ns"),
+				MEMBER("run_ns", SHAPE_INT, .unit = "ns"), MEMBER("total_ns", SHAPE_INT, .unit = "ns"))),
 		.help = "without secret runs"),
 	{0},
 };

@@ -92,9 +92,8 @@ plan_is_secret(const struct plan *plan, const char *id)
 	return true;
 }
 
-/* The title of a step; NULL: it has none, or there is no such step. */
-static const char *
-title_of(const struct plan *plan, const char *id)
+const char *
+plan_title(const struct plan *plan, const char *id)
 {
 	for (size_t i = 0; i < plan->count; i++)
 		if (strcmp(plan->steps[i].id, id) == 0)
@@ -117,11 +116,11 @@ plan_redact_event(const struct plan *plan, const json_t *event)
 		return NULL;
 	if (strcmp(name, "step") == 0)
 		return json_pack("{s:s, s:s, s:s*, s:O*, s:O*, s:b}", "event", name, "step", step, "title",
-			secret ? NULL : title_of(plan, step), "state", json_object_get(event, "state"), "cached",
+			secret ? NULL : plan_title(plan, step), "state", json_object_get(event, "state"), "cached",
 			json_object_get(event, "cached"), "secret", secret);
 	if (strcmp(name, "outcome") == 0)
 		return json_pack("{s:s, s:s, s:s*, s:O*, s:b, s:O*, s:O*, s:O*, s:O*}", "event", name, "step", step, "title",
-			secret ? NULL : title_of(plan, step), "state", json_object_get(outcome, "state"), "secret", secret, "run",
+			secret ? NULL : plan_title(plan, step), "state", json_object_get(outcome, "state"), "secret", secret, "run",
 			json_object_get(outcome, "run"), "wall_ns", secret ? NULL : json_object_get(outcome, "wall_ns"), "limit",
 			secret ? NULL : json_object_get(outcome, "limit"), "limit_value",
 			secret ? NULL : json_object_get(outcome, "limit_value"));

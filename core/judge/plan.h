@@ -55,6 +55,8 @@ cleanup_plan(struct plan **plan)
 double plan_wall_s(const struct plan *plan, bool running);
 /* Whether nothing of the step of this id may be shown; true for a step that the plan does not have. [any] */
 bool plan_is_secret(const struct plan *plan, const char *id);
+/* The title of a step, of the plan's; NULL: it has none, or there is no such step. [any] */
+const char *plan_title(const struct plan *plan, const char *id);
 /*
  * The part of a runner's event about a job of this plan that may be shown: known members of known events; of a secret
  * run only that it goes on. NULL: nothing of it. New reference. [any]

@@ -144,13 +144,14 @@ write_parts(struct sweep *sweep)
 }
 
 static json_t *
-write_step(const struct outcome *o, int64_t received)
+write_step(const struct plan *plan, const struct outcome *o, int64_t received)
 {
 	int64_t start = o->start_ns.value;
-	return json_pack("{s:s, s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "step", o->step, "kind", o->kind, "cached", o->cached,
-		"at_ns", (json_int_t)between(received, o->begun_ns), "wait_ns",
-		(json_int_t)between(o->queued_ns, o->launched_ns), "start_ns", (json_int_t)between(o->launched_ns, start),
-		"run_ns", (json_int_t)between(start, exit_of(o)), "total_ns", (json_int_t)between(o->begun_ns, o->ended_ns));
+	return json_pack("{s:s, s:s*, s:s, s:b, s:I, s:I, s:I, s:I, s:I}", "step", o->step, "title",
+		plan_title(plan, o->step), "kind", o->kind, "cached", o->cached, "at_ns",
+		(json_int_t)between(received, o->begun_ns), "wait_ns", (json_int_t)between(o->queued_ns, o->launched_ns),
+		"start_ns", (json_int_t)between(o->launched_ns, start), "run_ns", (json_int_t)between(start, exit_of(o)),
+		"total_ns", (json_int_t)between(o->begun_ns, o->ended_ns));
 }
 
 /* The time between two stamps of one clock, if both are known. */
@@ -192,7 +193,7 @@ timing_of(const struct plan *plan, const struct completion *completion, const st
 			continue;
 		}
 		add_step(&sweep, outcome);
-		json_array_append_new(steps, write_step(outcome, sweep.from));
+		json_array_append_new(steps, write_step(plan, outcome, sweep.from));
 	}
 	json_t *parts = write_parts(&sweep);
 	if (stamps)

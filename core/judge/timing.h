@@ -25,8 +25,8 @@ struct timing_stamps {
  *       event.schema.json), "run_ns" (the rest of their programs), "collect_ns" (their outputs taken over, sandboxes
  *       removed), "other_ns"}: each moment between receipt and end counts in one of them, the most telling one, but for
  *       those of secret runs, which count in none; and
- *   "steps": [{"step", "kind", "cached", "at_ns" (since receipt), "wait_ns", "start_ns", "run_ns", "total_ns"}],
- *       without the secret ones.
+ *   "steps": [{"step", "title" (for people), "kind", "cached", "at_ns" (since receipt), "wait_ns", "start_ns", "run_ns",
+ *       "total_ns"}], without the secret ones.
  * Without stamps (a runner need not have any) both are empty. To the parts comes what the engine's stamps say (NULL:
  * nothing): "earlier_ns" (attempts that came to nothing), "queue_ns", "plan_ns" (marked as running, planned),
  * "transfer_ns" (to the machine and back; where that one has no stamps, "other_ns", which then is all that it did). New

@@ -153,7 +153,8 @@ show_parts(const struct term *term, const json_t *job_parts, double total)
 static void
 show_steps(const struct term *term, const json_t *steps)
 {
-	static const struct view_column columns[] = {COLUMN_CUT("step", "{step}"), SPARE_COLUMN(4, "kind", "{kind}"),
+	static const struct view_column columns[] = {
+		COLUMN_CUT("step", "{title=leaderboard?ranked run|{title?{title}|{step}}}"), SPARE_COLUMN(4, "kind", "{kind}"),
 		SPARE_COLUMN_RIGHT(1, "at", "{at_ns?{at_ns:ns}}"), SPARE_COLUMN_RIGHT(2, "wait", "{wait_ns?{wait_ns:ns}}"),
 		SPARE_COLUMN_RIGHT(3, "start", "{start_ns?{start_ns:ns}}"), COLUMN_RIGHT("run", "{run_ns?{run_ns:ns}}"),
 		COLUMN_RIGHT("total", "{total_ns?{total_ns:ns}}"), SPARE_COLUMN(5, "", "{cached?cached}")};

@@ -28,8 +28,9 @@ completion(json_t *outcomes_take)
 static json_t *
 timing_from(json_t *completion_json, const struct timing_stamps *stamps)
 {
-	AUTO_PLAN struct plan *plan = plan_read(json_pack("{s:[{s:s}, {s:s}, {s:s, s:{s:b}}, {s:s, s:{s:b}}]}", "steps",
-		"id", "one", "id", "two", "id", "test", "run", "secret", 0, "id", "hidden", "run", "secret", 1));
+	AUTO_PLAN struct plan *plan = plan_read(json_pack("{s:[{s:s, s:s}, {s:s}, {s:s, s:{s:b}}, {s:s, s:{s:b}}]}",
+		"steps", "id", "one", "title", "compile submission.cpp", "id", "two", "id", "test", "run", "secret", 0, "id",
+		"hidden", "run", "secret", 1));
 	AUTO_COMPLETION struct completion read = completion_read(completion_json);
 	return timing_of(plan, &read, stamps);
 }
@@ -64,6 +65,9 @@ test_parts(void **state)
 	const json_t *listed = json_object_get(timing, "steps"), *test = json_array_get(listed, 2);
 	assert_int_equal(json_array_size(listed), 3);
 	assert_string_equal(json_string_value(json_object_get(test, "step")), "test");
+	assert_string_equal(
+		json_string_value(json_object_get(json_array_get(listed, 0), "title")), "compile submission.cpp");
+	assert_null(json_object_get(test, "title"));
 	assert_int_equal(json_integer_value(json_object_get(test, "at_ns")), 100);
 	assert_int_equal(json_integer_value(json_object_get(test, "wait_ns")), 40);
 	assert_int_equal(json_integer_value(json_object_get(test, "total_ns")), 380);
