@@ -4,11 +4,11 @@
 
 #include "commands/handlers.h"
 
-#include "base/bounded_json.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "session/core.h"
+#include "session/server_request.h"
 #include "session/server_token.h"
 
 #include <stdlib.h>
@@ -16,24 +16,29 @@
 #include <unistd.h>
 
 #define ANSWER_MS 30000
-#define VALUES_MAX 10000
 #define WAIT_MS 2000 /* between two questions whether the login is confirmed */
+#define WATCH_MS 200
 #define HOST_MAX 64
 
 struct login {
 	struct core *core;
+	struct waiter waiter;
 	kettle_answer answer;
 	void *arg;
 	char *token; /* NULL: the login is only begun */
 	char *name;  /* of the token, at the server */
 	int64_t until_ms;
-	struct kettle_timer *timer;
+	uint64_t request;           /* under way */
+	struct kettle_timer *timer; /* until the next request */
+	struct kettle_timer *watch;
 };
 
 static void
 finish(struct login *login, const struct kettle_error *err, json_t *result)
 {
 	struct core *core = login->core;
+	loop_timer_stop(core->setup.io, login->timer);
+	loop_timer_stop(core->setup.io, login->watch);
 	login->answer(login->arg, err, err->code ? NULL : result);
 	free(login->token);
 	free(login->name);
@@ -41,25 +46,10 @@ finish(struct login *login, const struct kettle_error *err, json_t *result)
 	core_release(core);
 }
 
-/* An error of the server, or what is to be said where it has none. */
-static void
-explain(const struct kettle_error *err, const struct kettle_http_answer *told, const json_t *body,
-	struct kettle_error *ret_err)
-{
-	const char *message = json_text_or_null(json_object_get(body, "error"), "message");
-	if (err->code)
-		*ret_err = *err;
-	else if (message)
-		(void)kettle_fail(ret_err, KETTLE_EUNAVAIL, "%s", message);
-	else
-		(void)kettle_fail(ret_err, KETTLE_EUNAVAIL,
-			"The server answered with HTTP %d: is the address that of a Kettle server?", told->status);
-}
-
 static json_t *
 parse(const struct kettle_http_answer *told)
 {
-	return told && told->body ? bounded_json_parse(told->body, told->body_size, VALUES_MAX, 0, NULL) : NULL;
+	return told && told->body ? server_value(told->body, told->body_size) : NULL;
 }
 
 static int
@@ -67,24 +57,27 @@ ask(struct login *login, const char *method, const char *path, const char *body,
 	struct kettle_error *err)
 {
 	const struct core_setup *setup = &login->core->setup;
-	AUTO_FREE char *url = server_url(setup->server, path);
-	AUTO_FREE char *credential = login->token ? xasprintf("Authorization: Bearer %s", login->token) : NULL;
-	const char *const headers[] = {"Content-Type: application/json", credential, NULL};
-	const struct kettle_http_request request = {.size = sizeof(request),
-		.method = method,
-		.url = url,
-		.headers = headers,
-		.body = body,
-		.body_size = body ? strlen(body) : 0,
-		.total_ms = ANSWER_MS,
-		.done = done,
-		.arg = login};
-	return http_send(setup->http, login->core, &request, NULL, err);
+	const struct kettle_http_request request = {
+		.method = method, .url = path, .body = body, .total_ms = ANSWER_MS, .done = done, .arg = login};
+	return server_send(setup, login->core, login->token, &request, &login->request, err);
+}
+
+/* Ends with its caller, and with the engine. */
+static void
+on_watch(void *arg)
+{
+	struct login *login = arg;
+	struct kettle_error err = {0};
+	if (!login->core->closing && core_is_awaited(login->core, &login->waiter))
+		return;
+	http_cancel(login->core->setup.http, login->core, login->request);
+	(void)kettle_fail(&err, KETTLE_ECANCELED, "The command ended before the server had answered.");
+	finish(login, &err, NULL);
 }
 
 /* A login of this call; NULL: it is answered, since no server is named. */
 static struct login *
-new_login(struct core *core, kettle_answer answer, void *arg)
+new_login(struct core *core, const struct actor *actor, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {0};
 	if (!core->setup.server) {
@@ -93,8 +86,9 @@ new_login(struct core *core, kettle_answer answer, void *arg)
 		return NULL;
 	}
 	struct login *login = xcalloc(1, sizeof(*login));
-	*login = (struct login){.core = core, .answer = answer, .arg = arg};
+	*login = (struct login){.core = core, .waiter = actor->waiter, .answer = answer, .arg = arg};
 	core_hold(core);
+	(void)loop_timer_start(core->setup.io, WATCH_MS, WATCH_MS, on_watch, login, &login->watch, NULL);
 	return login;
 }
 
@@ -107,7 +101,7 @@ on_begun(void *arg, const struct kettle_error *err, const struct kettle_http_ans
 	struct kettle_error why = {0};
 	AUTO_JSON json_t *body = parse(told), *result = NULL;
 	if (err->code || told->status != 200 || !json_text_or_null(body, "token"))
-		explain(err, told, body, &why);
+		server_explain(&login->core->setup, err, told, &why);
 	else
 		result = json_pack("{s:s, s:s, s:O, s:O, s:O, s:O}", "server", login->core->setup.server, "name", login->name,
 			"token", json_object_get(body, "token"), "code", json_object_get(body, "code"), "expires",
@@ -120,7 +114,7 @@ cmd_login(struct core *core, const struct actor *actor, const json_t *args, kett
 {
 	char host[HOST_MAX + 1] = "";
 	struct kettle_error err = {0};
-	struct login *login = new_login(core, answer, arg);
+	struct login *login = new_login(core, actor, answer, arg);
 	(void)args;
 	if (!login)
 		return;
@@ -150,10 +144,10 @@ on_asked(void *arg, const struct kettle_error *err, const struct kettle_http_ans
 	if (waits)
 		(void)kettle_fail(&why, KETTLE_EACCES, "The login was not confirmed in time: log in again.");
 	else if (err->code || told->status != 200)
-		explain(err, told, body, &why);
+		server_explain(&login->core->setup, err, told, &why);
 	else if (server_token_keep(login->core->setup.server, login->token, login->name, &why) == 0)
-		result =
-			json_pack("{s:s, s:O?}", "server", login->core->setup.server, "user_name", json_object_get(body, "name"));
+		result = json_pack(
+			"{s:s, s:O?}", "server", login->core->setup.server, "user_name", json_object_get(body, "user_name"));
 	finish(login, &why, result);
 }
 
@@ -170,8 +164,7 @@ wait_again(void *arg)
 void
 cmd_login_wait(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct login *login = new_login(core, answer, arg);
-	(void)actor;
+	struct login *login = new_login(core, actor, answer, arg);
 	if (!login)
 		return;
 	login->token = xstrdup(json_text_or_empty(args, "token"));
@@ -187,10 +180,10 @@ on_revoked(void *arg, const struct kettle_error *err, const struct kettle_http_a
 {
 	struct login *login = arg;
 	struct kettle_error why = {0};
-	AUTO_JSON json_t *body = parse(told), *result = NULL;
+	AUTO_JSON json_t *result = NULL;
 	/* A token that the server does not know any more is as good as revoked. */
 	if (err->code || (told->status != 200 && told->status != 401))
-		explain(err, told, body, &why);
+		server_explain(&login->core->setup, err, told, &why);
 	else if (server_token_keep(login->core->setup.server, NULL, NULL, &why) == 0)
 		result = json_pack("{s:s}", "server", login->core->setup.server);
 	finish(login, &why, result);
@@ -200,8 +193,7 @@ void
 cmd_logout(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
 	struct kettle_error err = {0};
-	struct login *login = new_login(core, answer, arg);
-	(void)actor;
+	struct login *login = new_login(core, actor, answer, arg);
 	(void)args;
 	if (!login)
 		return;

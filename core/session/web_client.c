@@ -9,12 +9,11 @@
 
 #include "session/web_client.h"
 
-#include "base/bounded_json.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "session/event_reader.h"
-#include "session/server_token.h"
+#include "session/server_request.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +21,6 @@
 #define IDLE_MS 60000  /* a stream has a line every 15 s */
 #define BEGIN_MS 60000 /* until an answer begins */
 #define AGAIN_MS 1000  /* until a broken subscription is tried again */
-#define UNAUTHORIZED 401
 
 /* A request under way: of a call, or of a subscription. */
 struct ask {
@@ -60,46 +58,6 @@ free_ask(struct ask *ask)
 	free(ask);
 }
 
-/* Any JSON value from the server, bounded; NULL: it is none. */
-static json_t *
-parse(const char *text, size_t size)
-{
-	AUTO_BUF struct buf object = {0};
-	buf_adds(&object, "{\"value\":");
-	buf_add(&object, text, size);
-	buf_adds(&object, "}");
-	AUTO_JSON json_t *parsed = bounded_json_parse(object.data, object.len, BOUNDED_JSON_VALUES, 0, NULL);
-	return json_incref(json_object_get(parsed, "value"));
-}
-
-/* Reads the error of an answer; EUNAVAIL where it is none of Kettle's. */
-static void
-read_error(const json_t *error, int status, struct kettle_error *ret_err)
-{
-	static const struct {
-		const char *name;
-		int code;
-	} codes[] = {
-#define X(name, value, wire, text) {wire, value},
-		KETTLE_ERRORS(X)
-#undef X
-	};
-	const char *name = json_text_or_empty(error, "code"), *message = json_text_or_null(error, "message");
-	int code = KETTLE_EUNAVAIL;
-	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
-		if (strcmp(codes[i].name, name) == 0)
-			code = codes[i].code;
-	if (status == UNAUTHORIZED)
-		(void)kettle_fail(ret_err, KETTLE_EACCES, "%.800s `kettle login` logs in there.", message ? message : "");
-	else if (message)
-		(void)kettle_fail(ret_err, code, "%s", message);
-	else
-		(void)kettle_fail(ret_err, code, "The server answered with HTTP %d.", status);
-	ret_err->retry_s = (unsigned)member_int(error, "retry_s");
-	(void)kettle_blame(
-		ret_err, kettle_cause_find(json_text_or_null(error, "cause")), json_text_or_empty(error, "member"), 0);
-}
-
 static void on_part(void *arg, const void *data, size_t size);
 
 static void on_done(void *arg, const struct kettle_error *err, const struct kettle_http_answer *answer);
@@ -108,22 +66,15 @@ static int
 send_ask(struct ask *ask, const char *method, const char *path, const char *body, struct kettle_error *err)
 {
 	const struct core_setup *setup = &ask->client->core->setup;
-	AUTO_FREE char *url = server_url(setup->server, path);
-	AUTO_FREE char *credential = setup->token ? xasprintf("Authorization: Bearer %s", setup->token) : NULL;
-	const char *const headers[] = {"Accept: text/event-stream", body ? "Content-Type: application/json" : credential,
-		body ? credential : NULL, NULL};
-	const struct kettle_http_request request = {.size = sizeof(request),
-		.method = method,
-		.url = url,
-		.headers = headers,
+	const struct kettle_http_request request = {.method = method,
+		.url = path,
 		.body = body,
-		.body_size = body ? strlen(body) : 0,
 		.total_ms = BEGIN_MS,
 		.idle_ms = IDLE_MS,
 		.on_part = on_part,
 		.done = on_done,
 		.arg = ask};
-	return http_send(setup->http, ask->client, &request, &ask->request, err);
+	return server_send(setup, ask->client, setup->token, &request, &ask->request, err);
 }
 
 static struct ask *
@@ -161,13 +112,13 @@ on_call_event(void *arg, const char *name, const char *data, size_t size)
 {
 	struct ask *ask = arg;
 	struct kettle_error err = {0};
-	AUTO_JSON json_t *value = parse(data, size);
+	AUTO_JSON json_t *value = server_value(data, size);
 	if (!value) {
 		(void)kettle_fail(&ask->fault, KETTLE_EIO, "The server sent what is no JSON.");
 	} else if (strcmp(name, "answer") == 0) {
 		answer(ask, NULL, value);
 	} else if (strcmp(name, "error") == 0) {
-		read_error(value, 0, &err);
+		server_read_error(&ask->client->core->setup, value, 0, &err);
 		answer(ask, &err, NULL);
 	} else if (strcmp(name, "progress") == 0) {
 		publish_progress(ask, value);
@@ -209,7 +160,7 @@ static void
 on_feed_event(void *arg, const char *name, const char *data, size_t size)
 {
 	struct ask *ask = arg;
-	AUTO_JSON json_t *event = parse(data, size);
+	AUTO_JSON json_t *event = server_value(data, size);
 	(void)name;
 	if (!json_is_object(event))
 		return;
@@ -300,17 +251,13 @@ static void
 explain(const struct ask *ask, const struct kettle_error *err, const struct kettle_http_answer *told,
 	struct kettle_error *ret_err)
 {
-	if (ask->fault.code) {
+	if (ask->fault.code)
 		*ret_err = ask->fault;
-	} else if (err->code) {
-		*ret_err = *err;
-	} else if (told->status >= 200 && told->status < 300) {
+	else if (!err->code && told->status >= 200 && told->status < 300)
 		(void)kettle_fail(ret_err, KETTLE_EUNAVAIL,
 			"The server ended before it answered: check whether the command took effect before you try again.");
-	} else {
-		AUTO_JSON json_t *body = told->body ? parse(told->body, told->body_size) : NULL;
-		read_error(json_object_get(body, "error"), told->status, ret_err);
-	}
+	else
+		server_explain(&ask->client->core->setup, err, told, ret_err);
 }
 
 static void

@@ -71,6 +71,7 @@ const struct args_ui cli_uis[] = {
 	{"competition.sync", .own = competition_options, .start = follow_trial, .render = competition_render,
 		.status = competition_status},
 	{"login", .answer = login_answer},
+	{"login.confirm", .start = confirm_login},
 	{"plugin.info", .render = render_plugin_info},
 	{"plugin.test", .render = render_plugin_test, .status = render_plugin_test_status},
 	{"device.list", .render = render_device_list},

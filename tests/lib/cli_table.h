@@ -35,6 +35,8 @@
 "{\"name\": \"device.list\", \"help\": \"lists the devices\", \"right\": \"anybody\", \"kind\": \"read\", \"args\": []},"
 "{\"name\": \"device.calibrate\", \"help\": \"measures devices\", \"right\": \"admin\", \"kind\": \"engine\", \"args\": [{\"name\": \"device\", \"also\": \"gpu\", \"type\": \"device\", \"required\": false, \"positional\": true, \"repeated\": true, \"meta\": \"DEVICE\", \"help\": \"a device\"}, {\"name\": \"force\", \"type\": \"bool\", \"required\": false, \"positional\": false, \"repeated\": false, \"help\": \"again\"}]},"
 "{\"name\": \"queue.place\", \"help\": \"says how many jobs are before yours\", \"right\": \"anybody\", \"kind\": \"engine\", \"args\": [{\"name\": \"job\", \"type\": \"id\", \"required\": true, \"positional\": true, \"repeated\": true, \"meta\": \"JOB\", \"help\": \"a job\"}]},"
+"{\"name\": \"login.confirm\", \"help\": \"confirms a login\", \"right\": \"anybody\", \"kind\": \"write\", \"args\": [{\"name\": \"code\", \"type\": \"string\", \"required\": true, \"positional\": true, \"repeated\": false, \"help\": \"the code\"}, {"
+"\"name\": \"confirm\", \"type\": \"bool\", \"required\": false, \"positional\": false, \"repeated\": false, \"help\": \"without a prompt\"}]},"
 "{\"name\": \"config.check\", \"help\": \"checks the configuration\", \"right\": \"anybody\", \"kind\": \"read\", \"args\": []}"
 "]"
 	/* clang-format on */

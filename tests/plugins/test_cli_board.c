@@ -516,6 +516,37 @@ test_language(void **arg)
 	assert_true(json_equal(state->host.calls, calls));
 }
 
+/* On a terminal the user sees whose login it is, and types the name that it gets. */
+static void
+test_login_confirmed(void **arg)
+{
+	struct state *state = *arg;
+	const char *const argv[] = {"login", "confirm", "AAAAA-BBBBB", NULL};
+	static const char login[] =
+		"{\"name\":\"kettle of ada\",\"begun\":\"2026-07-01T10:00:00Z\",\"user_name\":\"ada\",\"confirmed\":false}";
+	static const struct {
+		const char *typed;
+		int status;
+		size_t calls; /* so far; the last one of a login that is confirmed does so */
+	} runs[] = {{"bob\n", 2, 1}, {"ada\n", 0, 3}};
+	for (size_t i = 0; i < ARRAY_SIZE(runs); i++) {
+		cli_host_answer(&state->host, "login.confirm", json_loads(login, 0, NULL));
+		if (runs[i].status == 0)
+			cli_host_answer(&state->host, "login.confirm", json_loads(login, 0, NULL));
+		assert_int_equal(cli_host_run_terminal(&state->host, 80, runs[i].typed, argv, &state->out), runs[i].status);
+		HAS(state->out, "it began 2026-07-01 10:00 UTC.");
+		free(STEAL(state->out));
+		size_t calls = json_array_size(state->host.calls);
+		assert_int_equal(calls, runs[i].calls);
+		const json_t *args = json_object_get(json_array_get(state->host.calls, calls - 1), "args");
+		assert_int_equal(json_is_true(json_object_get(args, "confirm")), runs[i].status == 0);
+	}
+	/* Without a terminal it only shows it. */
+	cli_host_answer(&state->host, "login.confirm", json_loads(login, 0, NULL));
+	assert_int_equal(RUN(state, "login", "confirm", "AAAAA-BBBBB"), 0);
+	assert_int_equal(json_array_size(state->host.calls), 4);
+}
+
 static const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	TEST(test_update),
@@ -533,6 +564,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_alike),
 	TEST(test_trying),
 	TEST(test_language),
+	TEST(test_login_confirmed),
 };
 
 UNIT_TESTS(test_cli_board);

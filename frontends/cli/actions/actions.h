@@ -42,7 +42,8 @@ int competition_status(const json_t *result); /* RUN_FAILED if a problem is wron
 extern const struct args_option confirm_options[];
 extern const struct args_option link_options[];
 void confirm_delete(struct run *run);
-void confirm_link(struct run *run); /* with a code: shows the two users first */
+void confirm_link(struct run *run);  /* with a code: shows the two users first */
+void confirm_login(struct run *run); /* shows the login first */
 
 /* ---- export.c ---- */
 extern const struct args_option export_options[];

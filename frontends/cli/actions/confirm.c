@@ -109,3 +109,21 @@ confirm_link(struct run *run)
 		json_object_set_new(run->args.values, "confirm", json_true());
 	run_call(run, "user.link", run->args.values, code && !yes ? looked_up : run_result);
 }
+
+static void
+login_looked_up(struct run *run, const json_t *result)
+{
+	template_put(&run->term,
+		"{*name} wants to log in as {*user_name}; it began {begun:time}.\nGo on only if you began this login "
+		"yourself.\n",
+		result, NULL);
+	json_object_set_new(run->args.values, "confirm", json_true());
+	prompt_name(run, json_text_or_empty(result, "user_name"), "the login is not confirmed");
+}
+
+void
+confirm_login(struct run *run)
+{
+	bool prompt = run->term.ask && !run->json && !member_true(run->args.values, "confirm");
+	run_call(run, "login.confirm", run->args.values, prompt ? login_looked_up : run_result);
+}

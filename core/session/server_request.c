@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests to another machine's server, and what it answers. */
+#include <config.h>
+
+#include "session/server_request.h"
+
+#include "base/bounded_json.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "session/server_token.h"
+
+#include <string.h>
+
+#define UNAUTHORIZED 401
+
+int
+server_send(const struct core_setup *setup, const void *owner, const char *token,
+	const struct kettle_http_request *request, uint64_t *ret_id, struct kettle_error *err)
+{
+	AUTO_FREE char *url = server_url(setup->server, request->url);
+	AUTO_FREE char *credential = token ? xasprintf("Authorization: Bearer %s", token) : NULL;
+	const char *headers[4] = {request->on_part ? "Accept: text/event-stream" : "Accept: application/json"};
+	size_t count = 1;
+	struct kettle_http_request sent = *request;
+	if (request->body)
+		headers[count++] = "Content-Type: application/json";
+	if (credential)
+		headers[count++] = credential;
+	sent.size = sizeof(sent);
+	sent.url = url;
+	sent.headers = headers;
+	sent.body_size = request->body ? strlen(request->body) : 0;
+	return http_send(setup->http, owner, &sent, ret_id, err);
+}
+
+json_t *
+server_value(const char *text, size_t size)
+{
+	AUTO_BUF struct buf object = {0};
+	buf_adds(&object, "{\"value\":");
+	buf_add(&object, text, size);
+	buf_adds(&object, "}");
+	AUTO_JSON json_t *parsed = bounded_json_parse(object.data, object.len, BOUNDED_JSON_VALUES, 0, NULL);
+	return json_incref(json_object_get(parsed, "value"));
+}
+
+void
+server_read_error(const struct core_setup *setup, const json_t *error, int status, struct kettle_error *ret_err)
+{
+	static const struct {
+		const char *name;
+		int code;
+	} codes[] = {
+#define X(name, value, wire, text) {wire, value},
+		KETTLE_ERRORS(X)
+#undef X
+	};
+	const char *name = json_text_or_empty(error, "code"), *message = json_text_or_null(error, "message");
+	int code = KETTLE_EUNAVAIL;
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (strcmp(codes[i].name, name) == 0)
+			code = codes[i].code;
+	bool refused = status == UNAUTHORIZED;
+	if (!message)
+		(void)kettle_fail(
+			ret_err, code, "The server answered with HTTP %d: is the address that of a Kettle server?", status);
+	else if (!setup->token && (refused || code == KETTLE_EACCES || code == KETTLE_ENOENT))
+		(void)kettle_fail(ret_err, refused ? KETTLE_EACCES : code,
+			"%.800s%sYou are not logged in at %.300s: `kettle login` logs in there.", refused ? "" : message,
+			refused ? "" : " ", setup->server);
+	else if (refused)
+		(void)kettle_fail(ret_err, KETTLE_EACCES,
+			"%.300s does not accept your token: `kettle login` makes a new one, and KETTLE_TOKEN must not name "
+			"another.",
+			setup->server);
+	else
+		(void)kettle_fail(ret_err, code, "%s", message);
+	ret_err->retry_s = (unsigned)member_int(error, "retry_s");
+	(void)kettle_blame(
+		ret_err, kettle_cause_find(json_text_or_null(error, "cause")), json_text_or_empty(error, "member"), 0);
+}
+
+void
+server_explain(const struct core_setup *setup, const struct kettle_error *err, const struct kettle_http_answer *told,
+	struct kettle_error *ret_err)
+{
+	AUTO_JSON json_t *body = told && told->body ? server_value(told->body, told->body_size) : NULL;
+	if (err->code)
+		*ret_err = *err;
+	else
+		server_read_error(setup, json_object_get(body, "error"), told->status, ret_err);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Requests to another machine's server (core_setup.server), and what it answers. All on the loop thread. */
+#ifndef KETTLE_SESSION_SERVER_REQUEST_H
+#define KETTLE_SESSION_SERVER_REQUEST_H
+
+#include "session/core.h"
+
+/*
+ * Sends a request as http_send does; its `url` is a path, its body JSON, and the headers are set here. token: the
+ * credential, or NULL.
+ */
+int server_send(const struct core_setup *setup, const void *owner, const char *token,
+	const struct kettle_http_request *request, uint64_t *ret_id, struct kettle_error *err);
+/* Any JSON value from the server, bounded. New reference; NULL: it is none. */
+json_t *server_value(const char *text, size_t size);
+/* Reads the error of an answer; EUNAVAIL where it is none of Kettle's. Without a token it says how to log in. */
+void server_read_error(const struct core_setup *setup, const json_t *error, int status, struct kettle_error *ret_err);
+/* Why a request has no result: err of its `done`, or the error in the answer. */
+void server_explain(const struct core_setup *setup, const struct kettle_error *err,
+	const struct kettle_http_answer *told, struct kettle_error *ret_err);
+
+#endif
