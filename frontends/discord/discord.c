@@ -35,6 +35,7 @@
 #include "discord/interaction/places.h"
 #include "discord/interaction/send.h"
 #include "discord/rest/rest.h"
+#include "http/server.h"
 
 #define INTENT_GUILDS 1
 #define AGAIN_MS 30000           /* until the first requests are repeated, which the bot needs to begin */
@@ -560,7 +561,8 @@ check_way(const json_t *section, struct kettle_error *err)
 	if (!certificate != !json_text_or_null(section, "private_key"))
 		return kettle_blame(err, KETTLE_CAUSE_NONE, certificate ? "certificate" : "private_key",
 			kettle_fail(err, KETTLE_EINVAL, "`certificate` and `private_key` belong together."));
-	return 0;
+	const struct http_rules rules = {.listen = json_text_or_empty(section, "listen")};
+	return member_is(section, "interactions", "endpoint") ? http_rules_check(&rules, err) : 0;
 }
 
 static int

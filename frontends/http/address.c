@@ -231,6 +231,24 @@ listen_unix(const struct sockaddr_un *address, unsigned mode, struct listener *l
 	return chmod(address->sun_path, mode) != 0 || listen(listener->fd, SOMAXCONN) != 0 ? errno : 0;
 }
 
+/* The path of unix:PATH; NULL: it is another address. */
+static const char *
+unix_path(const char *text)
+{
+	return strncmp(text, UNIX_PREFIX, strlen(UNIX_PREFIX)) == 0 ? text + strlen(UNIX_PREFIX) : NULL;
+}
+
+int
+listener_check(const char *text, struct kettle_error *err)
+{
+	struct sockaddr_storage address;
+	socklen_t len;
+	const char *path = unix_path(text);
+	if (!path)
+		return parse_listen(text, &address, &len, err);
+	return *path && strlen(path) < sizeof(((struct sockaddr_un *)NULL)->sun_path) ? 0 : refuse(err, text);
+}
+
 int
 listener_open(
 	const char *title, const char *text, unsigned mode, struct listener *ret_listener, struct kettle_error *err)
@@ -238,17 +256,17 @@ listener_open(
 	struct listener listener = {.fd = -1};
 	struct sockaddr_storage address;
 	socklen_t len = 0;
-	int fault = 0, rc = 0;
-	if (strncmp(text, UNIX_PREFIX, strlen(UNIX_PREFIX)) == 0) {
-		struct sockaddr_un path = {.sun_family = AF_UNIX};
-		const char *given = text + strlen(UNIX_PREFIX);
-		if (!*given || strlen(given) >= sizeof(path.sun_path))
-			return refuse(err, text);
-		(void)strcpy(path.sun_path, given);
-		fault = listen_unix(&path, mode ? mode : MODE_DEFAULT, &listener);
+	const char *path = unix_path(text);
+	int fault, rc = listener_check(text, err);
+	if (rc == 0 && !path)
+		rc = parse_listen(text, &address, &len, err);
+	if (rc < 0)
+		return rc;
+	if (path) {
+		struct sockaddr_un name = {.sun_family = AF_UNIX};
+		(void)strcpy(name.sun_path, path);
+		fault = listen_unix(&name, mode ? mode : MODE_DEFAULT, &listener);
 	} else {
-		if ((rc = parse_listen(text, &address, &len, err)) < 0)
-			return rc;
 		fault = listen_tcp(&address, len, &listener);
 	}
 	if (fault) {

@@ -43,6 +43,8 @@ struct listener {
 	char *path;   /* of a unix socket; NULL: none */
 };
 
+/* Whether a text is a `listen` of struct http_rules. EINVAL (member: listen). */
+int listener_check(const char *text, struct kettle_error *err);
 /*
  * Opens a socket as `listen` of struct http_rules says, and listens; title names the server in errors. EINVAL, EUNAVAIL
  * (member: listen).

@@ -219,20 +219,29 @@ run(void *arg)
 
 /* ---- start and stop ---- */
 
-static int
-read_proxies(struct http_server *server, const char *const *given, struct kettle_error *err)
+int
+http_rules_check(const struct http_rules *rules, struct kettle_error *err)
+{
+	struct network network;
+	for (const char *const *proxy = rules->trusted_proxies; proxy && *proxy; proxy++)
+		if (!network_parse(*proxy, &network))
+			return kettle_blame(err, KETTLE_CAUSE_NONE, "trusted_proxies",
+				kettle_fail(err, KETTLE_EINVAL,
+					"`trusted_proxies` has what is no address or network, such as 10.0.0.0/8: %.100s", *proxy));
+	return listener_check(rules->listen, err);
+}
+
+/* Those of rules that were checked. */
+static void
+read_proxies(struct http_server *server, const char *const *given)
 {
 	size_t count = 0;
 	while (given && given[count])
 		count++;
 	server->proxies = xcalloc(count + 1, sizeof(*server->proxies));
-	for (; server->proxies_count < count; server->proxies_count++)
-		if (!network_parse(given[server->proxies_count], &server->proxies[server->proxies_count]))
-			return kettle_blame(err, KETTLE_CAUSE_NONE, "trusted_proxies",
-				kettle_fail(err, KETTLE_EINVAL,
-					"`trusted_proxies` has what is no address or network, such as 10.0.0.0/8: %.100s",
-					given[server->proxies_count]));
-	return 0;
+	while (server->proxies_count < count &&
+		   network_parse(given[server->proxies_count], &server->proxies[server->proxies_count]))
+		server->proxies_count++;
 }
 
 static int
@@ -317,7 +326,8 @@ http_server_start(const struct kettle_host *host, const struct http_rules *rules
 	void *arg, struct http_server **ret_server, struct kettle_error *err)
 {
 	struct http_server *server = make_server(host, rules, events, arg);
-	int rc = read_proxies(server, rules->trusted_proxies, err);
+	int rc = http_rules_check(rules, err);
+	read_proxies(server, rules->trusted_proxies);
 	if (rc == 0 && server->certificate)
 		rc = tls_read(server->title, server->certificate, server->private_key, &server->identity, err);
 	if (rc == 0)

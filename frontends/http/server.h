@@ -82,6 +82,8 @@ struct http_events {
 	void (*answered)(void *arg, const struct http_record *record);
 };
 
+/* Checks `listen` and trusted_proxies. [any] EINVAL (member: the rule). */
+int http_rules_check(const struct http_rules *rules, struct kettle_error *err);
 /*
  * Starts a server. Copies the rules; borrows events for its life. Checks `listen`, trusted_proxies, the certificate and
  * that the address is free. Loop thread. EINVAL, EUNAVAIL (member: the rule).

@@ -299,12 +299,11 @@ follow_events(struct frontend *frontend, struct kettle_error *err)
 	return host->subscribe(host, frontend->web.self, NULL, -1, on_event, frontend, &frontend->subscription, err);
 }
 
-static int
-open_server(struct frontend *frontend, struct kettle_error *err)
+static struct http_rules
+rules_of(const struct frontend *frontend)
 {
-	const struct kettle_host *host = frontend->web.host;
 	const json_t *section = frontend->web.options;
-	const struct http_rules rules = {.title = "The web frontend",
+	return (struct http_rules){.title = "The web frontend",
 		.listen = json_text_or_empty(section, "listen"),
 		.socket_mode = (unsigned)strtoul(json_text_or_empty(section, "socket_mode"), NULL, OCTAL),
 		.certificate = json_text_or_null(section, "certificate"),
@@ -312,6 +311,13 @@ open_server(struct frontend *frontend, struct kettle_error *err)
 		.trusted_proxies = frontend->proxies,
 		.connections = (unsigned)member_int(section, "connections"),
 		.address_connections = (unsigned)member_int(section, "address_connections")};
+}
+
+static int
+open_server(struct frontend *frontend, struct kettle_error *err)
+{
+	const struct kettle_host *host = frontend->web.host;
+	const struct http_rules rules = rules_of(frontend);
 	int rc = http_server_start(host, &rules, &events, frontend, &frontend->web.server, err);
 	if (rc < 0)
 		return rc;
@@ -441,13 +447,21 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	const json_t *proxies = json_object_get(section, "trusted_proxies");
 	const char *mode = json_text_or_empty(section, "socket_mode");
 	if (!*mode || strspn(mode, "01234567") != strlen(mode) || strlen(mode) > 4)
-		return kettle_fail(err, KETTLE_EINVAL, "`socket_mode` is no mode in octal, such as 0660: %.20s", mode);
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "socket_mode",
+			kettle_fail(err, KETTLE_EINVAL, "`socket_mode` is no mode in octal, such as 0660: %.20s", mode));
+	json_decref(frontend->web.options);
+	free(frontend->proxies);
 	frontend->web.options = json_deep_copy(section);
 	proxies = json_object_get(frontend->web.options, "trusted_proxies");
 	frontend->proxies = xcalloc(json_array_size(proxies) + 1, sizeof(char *));
 	for (size_t i = 0; i < json_array_size(proxies); i++)
 		frontend->proxies[i] = json_string_value(json_array_get(proxies, i));
-	return 0;
+	const char *url = json_text_or_null(section, "url");
+	if (url && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "url",
+			kettle_fail(err, KETTLE_EINVAL, "`url` is no address such as https://kettle.example: %.100s", url));
+	const struct http_rules rules = rules_of(frontend);
+	return http_rules_check(&rules, err);
 }
 
 static const struct kettle_frontend frontend_table = {.size = sizeof(frontend_table)};
