@@ -457,7 +457,7 @@ report_head(const struct term *term, const json_t *submission)
 		submission, NULL);
 	template_put(term, "{note?Note: {note}\n}", submission, NULL);
 	if (json_text_or_null(submission, "flagged")) {
-		term_put(term, STYLE_RED, "Marked as a cheat. ");
+		term_put(term, STYLE_RED, "Marked as a cheat. Reason: ");
 		template_put(term, "{flagged}\n", submission, NULL);
 	}
 }

@@ -46,7 +46,7 @@ task_check_render(struct run *run, const json_t *result)
 		if (ok) {
 			term_put(term, STYLE_GREEN, "ok");
 			template_put(term,
-				"{competition? (competition {competition}, {problems} problems, deadline {deadline?{deadline}|none})|"
+				"{competition? (competition {competition}, {problems} problem{problems#|s}, deadline {deadline?{deadline}|none})|"
 				"{lang? ({lang}, {tests} test{tests#|s}, {benchmarks} benchmark{benchmarks#|s})}}",
 				entry, NULL);
 		}
@@ -88,6 +88,8 @@ put_solution(const struct term *term, const json_t *solution)
 	template_put(term, "{found=compile?a compile error|{found:word}}{score?, {score:seconds}}", solution, NULL);
 	if (json_is_null(ok))
 		fputs(", undecided in this mode", term->out);
+	else if (json_is_true(ok) && !member_is(solution, "found", "passed"))
+		fputs(", as it should", term->out);
 	fputc('\n', term->out);
 	if (!json_is_true(ok) && *error)
 		term_block(term->out, error, 4, 0);
