@@ -21,6 +21,13 @@ head_is_token(const char *text, size_t size)
 	return size > 0;
 }
 
+bool
+head_is_host(const char *text)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~%!$&'()*+,;=:[]";
+	return text[strspn(text, letters)] == '\0';
+}
+
 static bool
 is_value(const char *from, const char *to)
 {

@@ -68,11 +68,28 @@ request_begin(void *arg, const char *url, struct MHD_Connection *mhd)
 }
 
 struct framing {
-	size_t lengths, encodings;
+	unsigned seen;     /* of `single`, each a bit */
+	bool is_ambiguous; /* one of them came twice, or there is no such host */
+	size_t encodings;
 	const char *length;
 	struct buf forwarded;
 	bool https;
 };
+
+/* Headers of one value: of two, a proxy and this server might each take another one. */
+static const char *const single[] = {MHD_HTTP_HEADER_CONTENT_LENGTH, MHD_HTTP_HEADER_CONTENT_TYPE, MHD_HTTP_HEADER_HOST,
+	MHD_HTTP_HEADER_AUTHORIZATION, MHD_HTTP_HEADER_ORIGIN, "Idempotency-Key", "Last-Event-ID", "X-Popcorn-Cli-Id",
+	"X-Web-Auth-Id"};
+
+static void
+count_single(struct framing *framing, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(single); i++)
+		if (strcasecmp(name, single[i]) == 0) {
+			framing->is_ambiguous = framing->is_ambiguous || (framing->seen & 1u << i);
+			framing->seen |= 1u << i;
+		}
+}
 
 static enum MHD_Result
 take_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
@@ -80,9 +97,11 @@ take_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *va
 	struct framing *framing = arg;
 	(void)kind;
 	value = value ? value : "";
+	count_single(framing, name);
 	if (strcasecmp(name, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
-		framing->lengths++;
 		framing->length = value;
+	} else if (strcasecmp(name, MHD_HTTP_HEADER_HOST) == 0) {
+		framing->is_ambiguous = framing->is_ambiguous || !head_is_host(value);
 	} else if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
 		framing->encodings++;
 	} else if (strcasecmp(name, "X-Forwarded-For") == 0) {
@@ -130,7 +149,7 @@ is_strict(const struct http_request *request, const char *url, const char *metho
 static unsigned
 read_head(struct http_request *request, const char *url, const char *method, const char *version)
 {
-	struct framing framing = {.lengths = 0};
+	struct framing framing = {.seen = 0};
 	long long length = 0;
 	(void)MHD_get_connection_values(request->connection->mhd, MHD_HEADER_KIND, take_header, &framing);
 	name_client(request, &framing);
@@ -141,9 +160,9 @@ read_head(struct http_request *request, const char *url, const char *method, con
 		if (strcmp(method, method_names[i]) == 0)
 			request->method = (enum http_method)i;
 	(void)snprintf(request->method_name, sizeof(request->method_name), "%s", method);
-	/* Two lengths, or a length beside an encoding: a proxy may have taken the other one for the end of the body. */
-	if (!is_strict(request, url, method, version) || framing.lengths > 1 ||
-		(framing.lengths > 0 && framing.encodings > 0) || !path_split(request->url, &request->path))
+	/* A length beside an encoding: a proxy may have taken the other one for the end of the body. */
+	if (!is_strict(request, url, method, version) || framing.is_ambiguous ||
+		(framing.length && framing.encodings > 0) || !path_split(request->url, &request->path))
 		return MHD_HTTP_BAD_REQUEST;
 	if (framing.encodings > 0)
 		return MHD_HTTP_LENGTH_REQUIRED;

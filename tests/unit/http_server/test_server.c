@@ -43,6 +43,9 @@ answers(void **state)
 	ask(fd, "GET /same HTTP/1.1\r\n" HOST "\r\n", 304, "");
 	ask(fd, "GET /forbidden HTTP/1.1\r\n" HOST "\r\n", 403, "no");
 	ask(fd, "OPTIONS /echo HTTP/1.1\r\n" HOST "\r\n", 200, NULL);
+	ask(fd, "GET /echo HTTP/1.1\r\nHost: [::1]:80\r\nAccept: a\r\nAccept: b\r\n\r\n", 200,
+		"0 /echo? [echo] [::1]:80 127.0.0.1 plain 0:");
+	ask(fd, "GET /echo HTTP/1.1\r\nHost:\r\n\r\n", 200, "0 /echo? [echo]  127.0.0.1 plain 0:");
 	(void)close(fd);
 	/* HTTP/1.0, as a proxy speaks it: the connection ends with the answer. */
 	AUTO_BUF struct buf input = {0};
@@ -148,6 +151,16 @@ static const struct {
 	{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length:\r\n\r\n{}"},
 	{413, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 9223372036854775808\r\n\r\n"},
 	{413, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 99999999999999999999\r\n\r\n"},
+	/* Two of what has one value, and no host. */
+	{400, "GET /echo HTTP/1.1\r\n" HOST HOST "\r\n"},
+	{400, "GET /echo HTTP/1.1\r\n" HOST "Authorization: a\r\nauthorization: a\r\n\r\n"},
+	{400, "POST /echo HTTP/1.1\r\n" HOST LENGTH "Content-Type: a\r\nContent-Type: b\r\n\r\n{}"},
+	{400, "GET /echo HTTP/1.1\r\n" HOST "X-Popcorn-Cli-Id: a\r\nX-Popcorn-Cli-Id: b\r\n\r\n"},
+	{400, "GET /echo HTTP/1.1\r\nHost: a b\r\n\r\n"},
+	{400, "GET /echo HTTP/1.1\r\nHost: a/b\r\n\r\n"},
+	{400, "GET /echo HTTP/1.1\r\nHost: a@b\r\n\r\n"},
+	{400, "GET /echo HTTP/1.1\r\nHost: <b>\r\n\r\n"},
+	{400, "GET /echo HTTP/1.1\r\nHost: \xc3\xa9\r\n\r\n"},
 	/* Lines. */
 	{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Length : 2\r\n\r\n{}"},
 	{400, "POST /echo HTTP/1.1\r\n" HOST "Content-Len: 2\r\n gth\r\n\r\n{}"},
