@@ -206,6 +206,20 @@ refuse(struct http_request *request, unsigned status)
 	http_answer(request, status, http_content_new(NULL, "", 0, NULL));
 }
 
+/* Whether there is room for the body. Once half is taken, no client's address may have more than a quarter. */
+static bool
+has_room(const struct http_request *request)
+{
+	const struct http_server *server = request->server;
+	size_t own = request->expected;
+	if (own <= HTTP_SERVER_BODIES / 2 && server->bodies <= HTTP_SERVER_BODIES / 2 - own)
+		return true;
+	for (const struct http_connection *other = server->connections; other; other = other->next)
+		if (other->request && strcmp(other->request->address, request->address) == 0)
+			own += other->request->reserved;
+	return request->expected <= HTTP_SERVER_BODIES - server->bodies && own <= HTTP_SERVER_BODIES / 4;
+}
+
 /* The head is complete. */
 static enum MHD_Result
 handle_head(struct http_request *request, const char *url, const char *method, const char *version)
@@ -223,7 +237,7 @@ handle_head(struct http_request *request, const char *url, const char *method, c
 	size_t accepted = events->head ? events->head(server->arg, request) : 0;
 	if (!request->is_answered && request->expected > accepted)
 		refuse(request, MHD_HTTP_CONTENT_TOO_LARGE);
-	if (!request->is_answered && request->expected > HTTP_SERVER_BODIES - server->bodies)
+	if (!request->is_answered && !has_room(request))
 		refuse(request, MHD_HTTP_SERVICE_UNAVAILABLE);
 	if (request->is_answered)
 		return request->expected > 0 ? send_early(request) : MHD_YES;

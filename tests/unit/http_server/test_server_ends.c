@@ -64,25 +64,43 @@ bounds_addresses(void **state)
 		(void)close(fds[i]);
 }
 
-/* What all bodies together may have: announced is taken. */
+/* Clients of one address that announce bodies of a MiB and wait. */
+static void
+announce(const struct fixture *f, int *fds, size_t count, const char *address)
+{
+	AUTO_FREE char *head = xasprintf("POST /large HTTP/1.1\r\n" HOST
+									 "X-Forwarded-For: %s\r\nExpect: 100-continue\r\nContent-Length: 1048576\r\n\r\n",
+		address);
+	for (size_t i = 0; i < count; i++) {
+		AUTO_BUF struct buf input = {0};
+		fds[i] = client_open(f);
+		client_send(fds[i], head);
+		client_until(fds[i], &input, "100 Continue");
+	}
+}
+
+#define SMALLEST(address) "POST /echo HTTP/1.1\r\n" HOST "X-Forwarded-For: " address "\r\nContent-Length: 1\r\n\r\nx"
+
+/* What all bodies together may have: announced is taken. One address cannot take all of it. */
 static void
 bounds_bodies(void **state)
 {
 	struct fixture *f = *state;
-	const size_t count = HTTP_SERVER_BODIES / LARGE;
+	static const char *const proxies[] = {"127.0.0.1", NULL};
+	const size_t count = HTTP_SERVER_BODIES / LARGE, half = count / 2, quarter = count / 4;
 	AUTO_FREE int *fds = xcalloc(count, sizeof(*fds));
+	f->rules.trusted_proxies = proxies;
 	server_start(f);
-	for (size_t i = 0; i < count; i++) {
-		AUTO_BUF struct buf input = {0};
-		fds[i] = client_open(f);
-		client_send(fds[i], "POST /large HTTP/1.1\r\n" HOST "Expect: 100-continue\r\nContent-Length: 1048576\r\n\r\n");
-		client_until(fds[i], &input, "100 Continue");
-	}
-	assert_int_equal(client_ask(f, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 1\r\n\r\n"), 503);
+	announce(f, fds, half, "192.0.2.1");
+	assert_int_equal(client_ask(f, SMALLEST("192.0.2.1")), 503);
+	announce(f, fds + half, quarter, "192.0.2.2");
+	assert_int_equal(client_ask(f, SMALLEST("192.0.2.2")), 503);
+	announce(f, fds + half + quarter, quarter, "192.0.2.3");
+	assert_int_equal(client_ask(f, SMALLEST("192.0.2.4")), 503);
 	assert_int_equal(client_ask(f, ECHO), 200);
 	(void)close(fds[0]);
 	await(f, &f->gone_early, 1);
-	assert_int_equal(client_ask(f, "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 1\r\n\r\nx"), 200);
+	assert_int_equal(client_ask(f, SMALLEST("192.0.2.4")), 200);
 	for (size_t i = 1; i < count; i++)
 		(void)close(fds[i]);
 	await(f, &f->gone_early, (unsigned)count);
