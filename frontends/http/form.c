@@ -336,6 +336,21 @@ query_free(struct query *query)
 	*query = (struct query){.count = 0};
 }
 
+int
+query_check(const struct query *query, const char *const *names, struct kettle_error *err)
+{
+	for (size_t i = 0; i < query->count; i++) {
+		const char *name = query->parameters[i].name, *const *known = names;
+		while (*known && strcmp(*known, name) != 0)
+			known++;
+		if (!*known)
+			return kettle_fail(err, KETTLE_EINVAL, "There is no parameter `%.60s`.", name);
+		if (query_value(query, name) != query->parameters[i].value)
+			return kettle_fail(err, KETTLE_EINVAL, "The parameter `%.60s` comes twice.", name);
+	}
+	return 0;
+}
+
 const char *
 query_value(const struct query *query, const char *name)
 {

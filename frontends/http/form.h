@@ -42,6 +42,8 @@ struct query {
 /* Reads a query or a body of application/x-www-form-urlencoded; freed by query_free. EINVAL. */
 int query_parse(const char *text, struct query *ret_query, struct kettle_error *err);
 void query_free(struct query *query);
+/* Checks that all parameters have one of these names (a list that ends with NULL), each at most once. EINVAL. */
+int query_check(const struct query *query, const char *const *names, struct kettle_error *err);
 /* The first value of that name; NULL: there is none. */
 const char *query_value(const struct query *query, const char *name);
 

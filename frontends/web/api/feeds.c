@@ -272,6 +272,7 @@ read_after(const char *text, int64_t *ret_after, struct kettle_error *err)
 static int
 read_filter(const struct http_request *http, struct request *request, struct kettle_error *err)
 {
+	static const char *const parameters[] = {"submission", "leaderboard", "after", NULL};
 	struct query query;
 	long long submission = 0;
 	int rc = query_parse(http_query(http), &query, err);
@@ -279,7 +280,9 @@ read_filter(const struct http_request *http, struct request *request, struct ket
 		return rc;
 	const char *id = query_value(&query, "submission"), *board = query_value(&query, "leaderboard");
 	const char *after = http_header_value(http, "Last-Event-ID");
-	rc = read_after(after ? after : query_value(&query, "after"), &request->after, err);
+	rc = query_check(&query, parameters, err);
+	if (rc == 0)
+		rc = read_after(after ? after : query_value(&query, "after"), &request->after, err);
 	if (rc == 0 && id && (board || !number_parse_integer(id, &submission) || submission < 1))
 		rc = kettle_fail(err, KETTLE_EINVAL, "`submission` is the number of a submission, without `leaderboard`.");
 	if (rc == 0 && id)

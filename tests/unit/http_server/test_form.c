@@ -183,6 +183,25 @@ reads_queries(void **state)
 }
 
 static void
+checks_names(void **state)
+{
+	static const char *const names[] = {"a", "b", NULL};
+	static const struct {
+		const char *text;
+		int rc;
+	} rows[] = {{"", 0}, {"a=1", 0}, {"b=1&a=2", 0}, {"a=1&a=1", KETTLE_EINVAL}, {"a&b&a", KETTLE_EINVAL},
+		{"c=1", KETTLE_EINVAL}, {"=1", KETTLE_EINVAL}, {"A=1", KETTLE_EINVAL}};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct query query;
+		assert_int_equal(query_parse(rows[i].text, &query, NULL), 0);
+		if (query_check(&query, names, NULL) != rows[i].rc)
+			fail_msg("%s", rows[i].text);
+		query_free(&query);
+	}
+}
+
+static void
 refuses_queries(void **state)
 {
 	static const char *const wrong[] = {
@@ -208,6 +227,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(refuses_forms),
 	cmocka_unit_test(bounds_forms),
 	cmocka_unit_test(reads_queries),
+	cmocka_unit_test(checks_names),
 	cmocka_unit_test(refuses_queries),
 };
 
