@@ -6,7 +6,7 @@
  * on that thread, and is answered from any thread, at once or later; meanwhile its connection is suspended. What an
  * answer consists of is immutable and counted, so that one body or one piece of a stream serves any number of clients.
  *
- * What it refuses itself, with an empty body: heads that take more than 8 KiB of memory (431, 414 for the URL alone), where a header takes 56
+ * What it refuses itself: heads that take more than 8 KiB of memory (431, 414 for the URL alone), where a header takes 56
  * bytes beside its text, cookies count twice, and the head of the answer needs room, too; heads and paths that are
  * malformed or ambiguous (400); bodies without Content-Length (411), also chunked ones; bodies over what `head` accepts
  * (413), over HTTP_SERVER_BODIES together, or over a quarter of that from one address where half is taken (503); requests
@@ -71,6 +71,11 @@ struct http_events {
 	 * answer the request at once: then the body is not read and `request` does not come.
 	 */
 	size_t (*head)(void *arg, struct http_request *request);
+	/*
+	 * The server refuses a request, of which only path and headers can be read, and only where they are well-formed. Must
+	 * answer it at once with this status. NULL: the answer is empty. The library answers by itself what it cannot read.
+	 */
+	void (*refused)(void *arg, struct http_request *request, unsigned status);
 	/* The request is complete. It must be answered exactly once, now or later, by http_answer or http_stream_open. */
 	void (*request)(void *arg, struct http_request *request);
 	/*

@@ -203,7 +203,11 @@ send_early(struct http_request *request)
 static void
 refuse(struct http_request *request, unsigned status)
 {
-	http_answer(request, status, http_content_new(NULL, "", 0, NULL));
+	const struct http_server *server = request->server;
+	if (server->events->refused)
+		server->events->refused(server->arg, request, status);
+	else
+		http_answer(request, status, http_content_new(NULL, "", 0, NULL));
 }
 
 /* Whether there is room for the body. Once half is taken, no client's address may have more than a quarter. */

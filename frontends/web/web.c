@@ -207,12 +207,32 @@ on_request(void *arg, struct http_request *request)
 		answer_nothing(request);
 }
 
+/* What the server itself refuses: in the form of the errors of its address, where that can be read. */
+static void
+on_refused(void *arg, struct http_request *request, unsigned status)
+{
+	const char *sentence = "The head of the request is malformed or ambiguous, or its path is.";
+	int code = KETTLE_EINVAL;
+	(void)arg;
+	if (status == STATUS_LENGTH_REQUIRED) {
+		sentence = "The request needs a Content-Length.";
+	} else if (status == STATUS_TOO_LARGE) {
+		sentence = "The body is larger than this address takes.";
+		code = KETTLE_ETOOBIG;
+	} else if (status == STATUS_UNAVAILABLE) {
+		sentence = "The server takes no such request now: try again later.";
+		code = KETTLE_EUNAVAIL;
+	}
+	AUTO_JSON json_t *value = compat_body_max(request) ? json_pack("{s:s}", "detail", sentence)
+													   : json_pack("{s:{s:s, s:s}}", "error", "code",
+															 kettle_error_name(code), "message", sentence);
+	respond_retry(request, status, value, 0);
+}
+
 /* How much body a request may have. Without a length it is not read. */
 static size_t
 on_head(void *arg, struct http_request *request)
 {
-	static const char no_length[] = "The request needs a Content-Length.";
-	(void)arg;
 	bool is_command = http_method(request) == HTTP_POST && segment_is(request, 0, "api");
 	size_t max = is_command ? API_BODY_MAX : compat_body_max(request);
 	if (max == 0 && http_method(request) == HTTP_POST)
@@ -220,12 +240,8 @@ on_head(void *arg, struct http_request *request)
 	/* What no address takes is read, and refused by its method or path. */
 	if (max == 0)
 		return IGNORED_MAX;
-	if (http_header_value(request, "Content-Length"))
-		return max;
-	if (is_command)
-		respond_refusal(request, STATUS_LENGTH_REQUIRED, kettle_error_name(KETTLE_EINVAL), no_length);
-	else
-		compat_refuse(request, STATUS_LENGTH_REQUIRED, no_length);
+	if (!http_header_value(request, "Content-Length"))
+		on_refused(arg, request, STATUS_LENGTH_REQUIRED);
 	return max;
 }
 
@@ -245,7 +261,7 @@ on_answered(void *arg, const struct http_record *record)
 }
 
 static const struct http_events events = {
-	.head = on_head, .request = on_request, .gone = on_gone, .answered = on_answered};
+	.head = on_head, .refused = on_refused, .request = on_request, .gone = on_gone, .answered = on_answered};
 
 /* ---- events of the core ---- */
 

@@ -5,6 +5,7 @@ import http.client
 import json
 import re
 import socket
+import ssl
 import subprocess
 
 import kettle_test as kt
@@ -85,7 +86,7 @@ class Web:
         self.scratch, self.records, self.socket = scratch, [], None if port else scratch.root / "web.sock"
         section = {"listen": "127.0.0.1:0" if port else f"unix:{self.socket}", "url": "http://kettle.test", **options}
         scratch.config.write_text(scratch.config.read_text() + f"frontends: {{cli: {{}}, web: {json.dumps(section)}}}\n")
-        self.env, self.server, self.port = env, None, None
+        self.env, self.server, self.port, self.tls = env, None, None, "certificate" in options
 
     def start(self):
         self.server = self.scratch.serve(env=self.env)
@@ -114,7 +115,11 @@ class Web:
     # ---- requests ----
 
     def connect(self):
-        return UnixConnection(self.socket) if self.socket else http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
+        if self.socket:
+            return UnixConnection(self.socket)
+        if self.tls:
+            return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=LIMIT_S, context=ssl._create_unverified_context())
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
 
     def open(self, method, path, body=None, headers=(), token=None):
         """Sends a request: (connection, answer). body: a value as JSON, or bytes as they are."""
