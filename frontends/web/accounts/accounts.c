@@ -581,7 +581,8 @@ show_ways(struct web *web, struct http_request *request, const char *code)
 static void
 fail_code(struct visit *visit, const struct kettle_error *err)
 {
-	if (err->code == KETTLE_EACCES && visit->actor == visit->web->nobody)
+	bool has_ended = err->code == KETTLE_EACCES && visit->actor == visit->web->nobody;
+	if (has_ended && http_method(visit->request) != HTTP_POST)
 		show_ways(visit->web, visit->request, json_text_or_empty(visit->data, "code"));
 	else
 		fail(visit, err);
