@@ -22,6 +22,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/contents.h"
+#include "base/failpoint.h"
 #include "base/hash.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
@@ -383,6 +384,7 @@ static void
 on_session(struct visit *visit, json_t *result)
 {
 	(void)result;
+	failpoint("web.session");
 	AUTO_FREE char *cookie = cookie_of(visit->web, SESSION, json_text_or_empty(visit->data, "session"), SESSION_S);
 	redirect(visit->request, json_text_or_empty(json_object_get(visit->data, "login"), "next"), cookie);
 	visit_end(visit);

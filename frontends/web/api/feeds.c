@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "base/json_access.h"
 #include "base/number.h"
 #include "base/xalloc.h"
@@ -151,6 +152,7 @@ on_event(void *arg, const json_t *event)
 	for (struct stream *stream = feed->streams; stream; stream = stream->next)
 		(void)http_stream_send(stream->http, chunk);
 	http_chunk_unref(chunk);
+	failpoint("web.event");
 	if (member_is(event, "kind", "refused")) {
 		struct feeds *feeds = feed->feeds;
 		end_streams(feed);

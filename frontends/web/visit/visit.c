@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "web/visit/caller.h"
@@ -174,6 +175,7 @@ static void
 on_answer(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct visit *visit = arg;
+	failpoint("web.answer");
 	visit->call = 0;
 	if (err->code || visit->is_cut)
 		visit_fail(visit, err);
