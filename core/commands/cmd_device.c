@@ -149,6 +149,7 @@ unit_change_choose(struct unit_change *c, const json_t *names, struct kettle_err
 	return 0;
 }
 
+/* NULL: it has failed and been answered, so that actor and args are there no more. */
 static struct unit_change *
 unit_change_begin(struct core *core, const json_t *args, bool disabled, kettle_answer answer, void *arg)
 {
@@ -169,15 +170,15 @@ unit_change_begin(struct core *core, const json_t *args, bool disabled, kettle_a
 void
 cmd_device_disable(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct unit_change *c = unit_change_begin(core, args, true, answer, arg);
 	const char *reason = json_text_or_null(args, "reason");
 	AUTO_FREE char *clean = sanitize_line(reason ? reason : "", REASON_MAX);
 	AUTO_BUF struct buf text = {0};
 	size_t i;
 	json_t *unit;
+	buf_printf(&text, "by %s%s%s", actor->name, clean && *clean ? ": " : "", clean ? clean : "");
+	struct unit_change *c = unit_change_begin(core, args, true, answer, arg);
 	if (!c)
 		return;
-	buf_printf(&text, "by %s%s%s", actor->name, clean && *clean ? ": " : "", clean ? clean : "");
 	utf8_copy(c->reason, sizeof(c->reason), text.data);
 	json_array_foreach(c->units, i, unit)
 		unit_change_take(c, unit);
@@ -187,8 +188,8 @@ cmd_device_disable(struct core *core, const struct actor *actor, const json_t *a
 void
 cmd_device_enable(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct unit_change *c = unit_change_begin(core, args, false, answer, arg);
 	bool test = member_true(args, "test");
+	struct unit_change *c = unit_change_begin(core, args, false, answer, arg);
 	size_t i;
 	json_t *unit;
 	if (!c)
