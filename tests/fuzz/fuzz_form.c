@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forms, queries and paths of any client: the first line is the type of the rest. Each part lies in the body, and names
- * have no line end.
+ * Forms, queries, paths, cookies and forwarded addresses of any client: the first line is the type of the rest. Each part
+ * lies in the body, names have no line end, and a cookie's value is between its name and a `;`.
  */
 #include <config.h>
 
@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "http/address.h"
 #include "http/form.h"
 #include "http/head.h"
 
@@ -42,6 +43,29 @@ check_form(const char *type, const char *body, size_t size)
 	form_free(&form);
 }
 
+static void
+check_cookie(const char *header, const char *name)
+{
+	AUTO_FREE char *value = cookie_value(header, name), *pair = xasprintf("%s=%s", name, value);
+	if (strchr(value, ';') || (*value && !strstr(header, pair)))
+		abort();
+}
+
+/* What it names is an address, which reads as it is written. */
+static void
+check_forwarded(const char *header)
+{
+	struct network proxy;
+	struct address address = {0}, again;
+	char text[ADDRESS_TEXT];
+	if (!network_parse("10.0.0.0/8", &proxy))
+		abort();
+	address_forwarded(header, &proxy, 1, &address);
+	address_text(&address, text);
+	if (!address_parse(text, strlen(text), &again) || !address_equals(&address, &again))
+		abort();
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -60,6 +84,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		query_free(&query);
 	}
+	check_cookie(rest, "kettle");
+	check_cookie(rest, type);
+	check_forwarded(rest);
 	if (path_split(rest, &path)) {
 		const char *segment;
 		for (size_t i = 0; (segment = path_segment(&path, i)); i++)

@@ -171,18 +171,10 @@ cookie_of(const struct web *web, const char *name, const char *value, long secon
 
 /* The value of a cookie of the request; new string, "" where there is none. */
 static char *
-cookie_value(const struct web *web, const struct http_request *request, const char *name)
+own_cookie(const struct web *web, const struct http_request *request, const char *name)
 {
-	const char *header = http_header_value(request, "Cookie");
-	AUTO_FREE char *start = xasprintf("%s%s=", is_https(web) ? "__Host-" : "", name);
-	for (const char *at = header; at && *at;) {
-		at += strspn(at, "; ");
-		size_t len = strcspn(at, ";");
-		if (strncmp(at, start, strlen(start)) == 0)
-			return xstrndup(at + strlen(start), len - strlen(start));
-		at += len;
-	}
-	return xstrdup("");
+	AUTO_FREE char *full = xasprintf("%s%s", is_https(web) ? "__Host-" : "", name);
+	return cookie_value(http_header_value(request, "Cookie"), full);
 }
 
 #define SESSION "kettle"
@@ -500,7 +492,7 @@ end_login(struct web *web, struct http_request *request, const struct provider *
 {
 	struct query query = {0};
 	struct kettle_error err = {0};
-	AUTO_FREE char *browser = cookie_value(web, request, BROWSER);
+	AUTO_FREE char *browser = own_cookie(web, request, BROWSER);
 	(void)query_parse(http_query(request), &query, &err);
 	const char *state = query_value(&query, "state"), *code = query_value(&query, "code");
 	AUTO_JSON json_t *login = state ? take_state(web->accounts, state) : NULL;
@@ -521,7 +513,7 @@ static void
 respond_form(struct visit *visit, const char *title, const char *sentence, const char *button)
 {
 	char token[HASH_SIZE];
-	AUTO_FREE char *session = cookie_value(visit->web, visit->request, SESSION);
+	AUTO_FREE char *session = own_cookie(visit->web, visit->request, SESSION);
 	AUTO_BUF struct buf content = {0};
 	form_token(visit->web->accounts, session, token);
 	buf_adds(&content, "<p>");
@@ -594,7 +586,7 @@ static void
 serve_code(struct web *web, struct http_request *request, const char *code)
 {
 	enum http_method method = http_method(request);
-	AUTO_FREE char *session = cookie_value(web, request, SESSION);
+	AUTO_FREE char *session = own_cookie(web, request, SESSION);
 	if (strlen(code) > CODE_MAX || code[strspn(code, CODE_LETTERS)])
 		respond_sentence(request, STATUS_NOT_FOUND, "Confirm a login", "There is no such code.");
 	else if (method != HTTP_GET && method != HTTP_HEAD && method != HTTP_POST)
@@ -636,7 +628,7 @@ show_logout(struct visit *visit, json_t *result)
 static void
 serve_logout(struct web *web, struct http_request *request)
 {
-	AUTO_FREE char *session = cookie_value(web, request, SESSION);
+	AUTO_FREE char *session = own_cookie(web, request, SESSION);
 	bool posts = http_method(request) == HTTP_POST;
 	if (!*session)
 		redirect(request, "/login", NULL);
