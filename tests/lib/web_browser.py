@@ -97,16 +97,16 @@ class Browser:
         return found.headers["Location"]
 
 
-def make(scratch):
+def make(scratch, **more):
     """A server, not started yet, whose users log in by a provider, which knows one."""
     provider = Provider()
     provider.users["octo"] = {"id": 42, "login": "octo"}
     options = {**provider.options("github"), **provider.options("oidc"), "oidc_issuer": "this test"}
-    return Web(scratch, env={"PROVIDER_SECRET": "s3cret"}, **options), provider
+    return Web(scratch, env={"PROVIDER_SECRET": "s3cret"}, **options, **more), provider
 
 
-def serve(scratch):
-    web, provider = make(scratch)
+def serve(scratch, **more):
+    web, provider = make(scratch, **more)
     return web.start(), provider
 
 

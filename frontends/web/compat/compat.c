@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/sanitize_text.h"
 #include "base/xalloc.h"
 #include "web/accounts/logins.h"
 #include "web/api/operations.h"
@@ -34,7 +35,8 @@ credential_of(const struct http_request *request)
 void
 compat_refuse(struct http_request *request, unsigned status, const char *sentence)
 {
-	AUTO_JSON json_t *value = json_pack("{s:s}", "detail", sentence);
+	AUTO_FREE char *clean = sanitize_text(sentence, strlen(sentence));
+	AUTO_JSON json_t *value = json_pack("{s:s}", "detail", clean);
 	respond_json(request, status, value);
 }
 

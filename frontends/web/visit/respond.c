@@ -10,6 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/sanitize_text.h"
+#include "base/utf8.h"
 
 #define JSON_TYPE "application/json"
 #define RETRY_S 5 /* seconds after which a request that could not be served is worth another try */
@@ -52,7 +54,9 @@ void
 error_tell(const struct kettle_host *host, const struct kettle_error *err, struct kettle_error *ret_told)
 {
 	uint32_t number = 0;
+	AUTO_FREE char *clean = sanitize_text(err->message, sizeof(err->message));
 	*ret_told = *err;
+	utf8_copy(ret_told->message, sizeof(ret_told->message), clean);
 	if (kettle_error_http(err->code) != STATUS_INTERNAL)
 		return;
 	random_bytes(&number, sizeof(number));
@@ -98,7 +102,8 @@ static void
 refuse(struct http_request *request, unsigned status, const char *code, const char *message, const char *name,
 	const char *value)
 {
-	AUTO_JSON json_t *body = json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", message);
+	AUTO_FREE char *clean = sanitize_text(message, strlen(message));
+	AUTO_JSON json_t *body = json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", clean);
 	const struct http_header headers[] = {uncached[0], uncached[1], {name, value}, {NULL, NULL}};
 	respond_value(request, status, body, headers);
 }

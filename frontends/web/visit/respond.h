@@ -38,7 +38,10 @@ void respond_text(struct http_request *request, unsigned status, const char *typ
 void respond_error(struct http_request *request, const struct kettle_host *host, const struct kettle_error *err);
 /* The same value and status as JSON of another form, with Retry-After where that helps. */
 void respond_retry(struct http_request *request, unsigned status, const json_t *value, unsigned retry_s);
-/* Copies an error as clients may read it: the sentence of a fault of Kettle is replaced, and logged. */
+/*
+ * Copies an error as clients may read it: without control and invisible characters, which it may quote; the sentence of a
+ * fault of Kettle is replaced, and logged.
+ */
 void error_tell(const struct kettle_host *host, const struct kettle_error *err, struct kettle_error *ret_told);
 /* The members of such an error's `error`. New reference. */
 json_t *error_value(const struct kettle_host *host, const struct kettle_error *err);
