@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Virtual environments for the tests, made by pip: FOLDER/python with torch, Triton and JAX, FOLDER/cuda with NVIDIA's
 toolkit of nvcc's version, FOLDER/discord and FOLDER/github with what the fakes of these and their proofs need, FOLDER/modal with
-the client of Modal.
+the client of Modal, FOLDER/web with independent clients of the frontend web.
 
     environments.py FOLDER [--large-torch | --only NAME...]
 
@@ -54,6 +54,9 @@ MODAL_PACKAGES = ("modal==1.6.*",)
 # The fake GitHub (tests/peers/github) is a server of aiohttp; PyGithub and githubkit are the clients that prove it.
 GITHUB_PACKAGES = ("aiohttp==3.14.*", "PyYAML==6.*", "openapi-core==0.23.*", "PyGithub==2.10.*", "githubkit==0.16.*",
                    "hishel==1.4.*")  # githubkit 0.16 does not work with 2.0, which it allows
+# What holds the frontend web to OpenAPI and to Prometheus' text format, and what KernelBot's server, which proves tests/peers/popcorn, runs on.
+WEB_PACKAGES = ("schemathesis==4.32.*", "openapi-spec-validator==0.9.*", "prometheus-client==0.26.*", "fastapi==0.165.*", "uvicorn==0.54.*",
+                "python-multipart==0.0.*")
 
 PIP = ("-m", "pip", "install", "--only-binary=:all:", "--no-compile", "--no-input", "--disable-pip-version-check",
        "--progress-bar=off", "--timeout=15", "--retries=1")
@@ -292,9 +295,14 @@ def install_github(folder, budget, _large):
     install(folder, budget, *GITHUB_PACKAGES)
 
 
+def install_web(folder, budget, _large):
+    install(folder, budget, *WEB_PACKAGES)
+
+
 # The smallest first: what is left of the limits is enough for it.
 PARTS = {"discord": ("discord.py, hikari and aiohttp", install_discord, 200 * MB),
          "modal": ("the client of Modal", install_modal, 150 * MB),
+         "web": ("schemathesis, prometheus-client and FastAPI", install_web, 200 * MB),
          "github": ("PyGithub, githubkit and openapi-core", install_github, 300 * MB),
          "python": ("torch 2, Triton and JAX", install_python, 4 * GB), "cuda": ("the CUDA toolkit", install_cuda, 2 * GB)}
 
@@ -302,7 +310,7 @@ PARTS = {"discord": ("discord.py, hikari and aiohttp", install_discord, 200 * MB
 def wanted(name, large):
     """What an environment must have been made from."""
     base = os.path.realpath(sys.executable)
-    packages = {"discord": DISCORD_PACKAGES, "github": GITHUB_PACKAGES, "modal": MODAL_PACKAGES,
+    packages = {"discord": DISCORD_PACKAGES, "github": GITHUB_PACKAGES, "modal": MODAL_PACKAGES, "web": WEB_PACKAGES,
                 "python": (TORCH, large, PYTHON_PACKAGES)}
     packages = packages.get(name) or (CUTLASS, cuda_version())
     return json.loads(json.dumps({"packages": packages, "python": [base, sys.version.split()[0], platform.machine()]}))

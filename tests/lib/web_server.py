@@ -15,6 +15,14 @@ from polling import LIMIT_S, poll
 CHECK = kt.SOURCE / "tests" / "lib" / "check_openapi.py"
 
 
+def independent():
+    """The interpreter of the environment with clients that others have written."""
+    found = interpreter("KETTLE_TEST_WEB")
+    if not found:
+        raise kt.Skip("no environment with schemathesis (./quickstart test makes it)")
+    return found
+
+
 class UnixConnection(http.client.HTTPConnection):
     def __init__(self, path):
         super().__init__("kettle.test", timeout=LIMIT_S)
@@ -179,9 +187,7 @@ class Web:
 
     def check_document(self):
         """Fails unless the OpenAPI document is one, and all answers so far are as it says."""
-        python = interpreter("KETTLE_TEST_GITHUB")
-        if not python:
-            raise kt.Skip("no environment with PyGithub (./quickstart test makes it)")
+        python = independent()
         document = self.get("/openapi.json").json
         given = json.dumps({"document": document, "records": self.records})
         done = subprocess.run([python, "-B", CHECK], input=given, capture_output=True, text=True, timeout=LIMIT_S)
