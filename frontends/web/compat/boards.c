@@ -210,9 +210,15 @@ ranking_of(const json_t *result)
 static void
 answer_ranking(struct visit *visit, json_t *result)
 {
-	const json_t *entries = json_object_get(ranking_of(result), "entries");
-	AUTO_JSON json_t *none = json_array();
-	compat_answer(visit, STATUS_OK, entries ? entries : none);
+	AUTO_JSON json_t *entries = json_deep_copy(json_object_get(ranking_of(result), "entries"));
+	size_t i;
+	json_t *entry;
+	if (!entries)
+		entries = json_array();
+	/* A number here alone: everywhere else KernelBot has it as text. */
+	json_array_foreach(entries, i, entry)
+		json_object_set_new(entry, "user_id", json_integer(strtoll(json_text_or_empty(entry, "user_id"), NULL, 10)));
+	compat_answer(visit, STATUS_OK, entries);
 }
 
 static void
