@@ -16,7 +16,10 @@
 #include "web/visit/html.h"
 #include "web/visit/respond.h"
 
+#include "frontends/web/api/openapi_json.h"
+
 #define SCHEMAS "#/components/schemas/"
+#define RESPONSES "#/components/responses/"
 
 /* ---- schemas of answers ---- */
 
@@ -52,6 +55,7 @@ lift(const json_t *schema, json_t *shared)
 /* ---- arguments ---- */
 
 #define NO_CONTROLS "[^\\u0000-\\u001f\\u007f-\\u009f]"
+#define TEXT "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]*$"
 #define NAME "^[A-Za-z0-9._-]{1,64}$"
 #define WHEN "^(none|[+][0-9]{1,5}[dhm]|[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2})?Z?)?)$"
 
@@ -62,7 +66,7 @@ type_of(const json_t *argument)
 	static const struct {
 		const char *type, *json_type, *pattern;
 	} types[] = {
-		{"string", "string", "^" NO_CONTROLS "*$"},
+		{"string", "string", TEXT},
 		{"board", "string", NAME},
 		{"device", "string", NAME},
 		{"when", "string", WHEN},
@@ -102,14 +106,15 @@ static json_t *
 argument_schema(const json_t *argument)
 {
 	json_t *schema = type_of(argument), *value = default_of(argument);
+	bool is_text = member_is(argument, "type", "string");
 	if (json_is_array(json_object_get(argument, "choices")))
 		json_object_set_new(schema, "enum", json_copy(json_object_get(argument, "choices")));
 	if (member_is(argument, "type", "id"))
 		json_object_set_new(schema, "minimum", json_integer(1));
 	if (json_object_get(argument, "min"))
-		json_object_set(schema, "minimum", json_object_get(argument, "min"));
+		json_object_set(schema, is_text ? "minLength" : "minimum", json_object_get(argument, "min"));
 	if (json_object_get(argument, "max"))
-		json_object_set(schema, "maximum", json_object_get(argument, "max"));
+		json_object_set(schema, is_text ? "maxLength" : "maximum", json_object_get(argument, "max"));
 	if (value)
 		json_object_set_new(schema, "default", value);
 	if (member_true(argument, "repeated"))
@@ -185,7 +190,7 @@ errors_of(json_t *responses)
 	static const char *const statuses[] = {
 		"400", "401", "403", "404", "409", "411", "413", "415", "426", "429", "500", "503"};
 	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
-		json_object_set_new(responses, statuses[i], json_pack("{s:s}", "$ref", "#/components/responses/error"));
+		json_object_set_new(responses, statuses[i], json_pack("{s:s}", "$ref", RESPONSES "error"));
 	return responses;
 }
 
@@ -193,19 +198,22 @@ static json_t *
 operation(const json_t *row, const json_t *answer, const char *method)
 {
 	const char *name = json_text_or_empty(row, "name");
-	json_t *responses = json_pack(
-		"{s:{s:s, s:o}}", "200", "description", "the answer", "content", json_content(json_incref((json_t *)answer)));
+	json_t *content = json_content(json_incref((json_t *)answer));
+	json_object_set_new(content, "text/event-stream", json_pack("{s:{s:s}}", "schema", "type", "string"));
+	json_t *responses = json_pack("{s:{s:s, s:o}}", "200", "description", "the answer", "content", content);
 	json_t *made = json_pack("{s:o, s:O, s:[s#], s:o}", "operationId", json_sprintf("%s.%s", name, method), "summary",
 		json_object_get(row, "help"), "tags", name, (int)strcspn(name, "."), "responses", errors_of(responses));
 	if (json_text_or_null(row, "details"))
 		json_object_set(made, "description", json_object_get(row, "details"));
 	if (!api_is_open(row))
 		json_object_set_new(made, "security", json_pack("[{s:[]}]", "token"));
-	if (strcmp(method, "get") == 0)
+	if (strcmp(method, "get") == 0) {
 		json_object_set_new(made, "parameters", parameters_of(row));
-	else
+		json_object_set_new(responses, "304", json_pack("{s:s}", "description", "unchanged"));
+	} else {
 		json_object_set_new(made, "requestBody",
 			json_pack("{s:b, s:o}", "required", needs_body(row), "content", json_content(body_schema(row))));
+	}
 	return made;
 }
 
@@ -228,57 +236,57 @@ add_commands(const struct web *web, json_t *paths, json_t *shared)
 	}
 }
 
-/* The addresses that are no commands. */
-static const char other_paths[] =
-	"{\"/health\": {\"get\": {\"operationId\": \"health\", \"summary\": \"whether the server runs\", \"security\": [],"
-	" \"responses\": {\"200\": {\"description\": \"it runs\", \"content\": {\"application/json\": {\"schema\": "
-	"{\"type\": \"object\"}}}}}}},"
-	" \"/api/v1/events\": {\"get\": {\"operationId\": \"events\", \"summary\": \"events as they happen\","
-	" \"description\": \"A stream: `id` is the number of a stored event, `event` its kind, `data` the event as JSON."
-	" Without a parameter, all events that you may see.\", \"parameters\": ["
-	"{\"in\": \"query\", \"name\": \"submission\", \"schema\": {\"type\": \"integer\", \"minimum\": 1}},"
-	"{\"in\": \"query\", \"name\": \"leaderboard\", \"schema\": {\"type\": \"string\"}},"
-	"{\"in\": \"query\", \"name\": \"after\", \"description\": \"events behind this number; default: new ones\","
-	" \"schema\": {\"type\": \"integer\", \"minimum\": 0}},"
-	"{\"in\": \"header\", \"name\": \"Last-Event-ID\", \"schema\": {\"type\": \"integer\", \"minimum\": 0}}],"
-	" \"responses\": {\"200\": {\"description\": \"the stream\", \"content\": {\"text/event-stream\": {\"schema\": "
-	"{\"type\": \"string\"}}}}}}}}";
+/* ---- KernelBot's calls ---- */
 
-static const char error_schema[] =
-	"{\"type\": \"object\", \"properties\": {\"error\": {\"type\": \"object\", \"properties\": {"
-	"\"code\": {\"type\": \"string\"}, \"message\": {\"type\": \"string\", \"description\": \"a sentence\"},"
-	" \"member\": {\"type\": \"string\", \"description\": \"the argument that is wrong\"},"
-	" \"cause\": {\"type\": \"string\", \"description\": \"what the code does not say\"},"
-	" \"retry_s\": {\"type\": \"integer\", \"description\": \"seconds until a retry is allowed\"}},"
-	" \"required\": [\"code\", \"message\"], \"additionalProperties\": false}},"
-	" \"required\": [\"error\"], \"additionalProperties\": false}";
-
+/* What stands between braces in a path. */
 static json_t *
-add_errors(json_t *paths)
+path_parameters(const char *path)
 {
-	const char *path;
-	json_t *methods;
-	json_object_foreach(paths, path, methods) {
-		json_t *get = json_object_get(methods, "get");
-		if (get && strcmp(path, "/health") != 0)
-			(void)errors_of(json_object_get(get, "responses"));
+	json_t *parameters = json_array();
+	for (const char *at = strchr(path, '{'); at; at = strchr(at, '{')) {
+		size_t size = strcspn(++at, "}");
+		json_array_append_new(parameters, json_pack("{s:s, s:s%, s:b, s:{s:s}}", "in", "path", "name", at, size,
+											  "required", 1, "schema", "type", "string"));
 	}
-	return paths;
+	return parameters;
+}
+
+/* key: "METHOD PATH". call: {"summary", "who", "query", "takes", "status", "gives"}, of which three may be missing. */
+static void
+add_call(json_t *document, const json_t *security, const char *key, const json_t *call)
+{
+	const size_t size = strcspn(key, " ");
+	const char *path = key + size + 1, *status = json_text_or_null(call, "status"), *name;
+	json_t *parameters = path_parameters(path), *schema;
+	json_object_foreach(json_object_get(call, "query"), name, schema)
+		json_array_append_new(parameters, json_pack("{s:s, s:s, s:O}", "in", "query", "name", name, "schema", schema));
+	json_t *operation = json_pack("{s:s, s:O, s:[s], s:O, s:o, s:{s:{s:s, s:O}, s:{s:s}, s:{s:s}}}", "operationId", key,
+		"summary", json_object_get(call, "summary"), "tags", "KernelBot", "security",
+		json_object_get(security, json_text_or_empty(call, "who")), "parameters", parameters, "responses",
+		status ? status : "200", "description", "the answer", "content", json_object_get(call, "gives"), "4XX", "$ref",
+		RESPONSES "detail", "5XX", "$ref", RESPONSES "detail");
+	if (json_object_get(call, "takes"))
+		json_object_set_new(operation, "requestBody",
+			json_pack("{s:b, s:O}", "required", 1, "content", json_object_get(call, "takes")));
+	json_t *paths = json_object_get(document, "paths"), *methods = json_object_get(paths, path);
+	if (!methods)
+		json_object_set_new(paths, path, methods = json_object());
+	json_object_setn_new(methods, key, size, operation);
 }
 
 json_t *
 openapi_make(const struct web *web)
 {
-	json_t *paths = add_errors(json_loads(other_paths, 0, NULL)), *shared = json_object();
-	add_commands(web, paths, shared);
-	json_object_set_new(shared, "error", json_loads(error_schema, 0, NULL));
-	json_t *error = json_pack("{s:s, s:o}", "description", "what was wrong, and what would be right", "content",
-		json_content(json_pack("{s:s}", "$ref", SCHEMAS "error")));
-	return json_pack("{s:s, s:{s:s, s:s, s:s}, s:[{}, {s:[]}], s:{s:{s:{s:s, s:s}}, s:{s:o}, s:o}, s:o}", "openapi",
-		"3.1.0", "info", "title", "Kettle", "version", web->host->version, "description",
-		"Every command of Kettle: a POST of its arguments as a JSON object.", "security", "token", "components",
-		"securitySchemes", "token", "type", "http", "scheme", "bearer", "responses", "error", error, "schemas", shared,
-		"paths", paths);
+	json_t *document = json_loads(openapi_base, 0, NULL), *call;
+	AUTO_JSON json_t *others = json_loads(openapi_calls, 0, NULL);
+	json_t *shared = json_object_get(json_object_get(document, "components"), "schemas");
+	const char *key;
+	json_object_set_new(json_object_get(document, "info"), "version", json_string(web->host->version));
+	json_object_update(shared, json_object_get(others, "schemas"));
+	json_object_foreach(json_object_get(others, "calls"), key, call)
+		add_call(document, json_object_get(others, "security"), key, call);
+	add_commands(web, json_object_get(document, "paths"), shared);
+	return document;
 }
 
 /* ---- for people ---- */

@@ -102,6 +102,8 @@ def duration(ns, error=None):
 
 
 class Client:
+    told = None  # called with each answer: told(METHOD, PATH, STATUS, CONTENT_TYPE, BODY); of a stream that begins BODY is None
+
     def __init__(self, url, version=SEPTEMBER, cli_id=None, admin_token=None):
         """url: what POPCORN_API_URL would have."""
         self.url, self.version, self.cli_id, self.admin_token = url, version, cli_id, admin_token
@@ -141,6 +143,8 @@ class Client:
         connection, answer = self.open(method, path, limit, headers, body)
         try:
             found = answer.status, answer.read()
+            if self.told:
+                self.told(method, path, found[0], answer.getheader("content-type"), found[1])
         except (OSError, http.client.HTTPException) as error:
             raise Failed(f"error decoding response body: {error!r}") from None
         finally:
@@ -463,8 +467,11 @@ class Client:
         """The value of the event `result`."""
         connection, answer = self.open("POST", path, 3600, headers, body)
         try:
-            if not 200 <= answer.status < 300:
-                self.refuse(answer.status, answer.read(), False)
+            refused = None if 200 <= answer.status < 300 else answer.read()
+            if self.told:
+                self.told("POST", path, answer.status, answer.getheader("content-type"), refused)
+            if refused is not None:
+                self.refuse(answer.status, refused, False)
             if not (answer.getheader("content-type") or "").startswith("text/event-stream"):
                 raise Failed("Invalid non-streaming response structure")
             return self.follow(answer)
