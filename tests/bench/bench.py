@@ -88,8 +88,14 @@ SECTIONS = {
               "The time to answer a request for the first page (100 places), one request after the other, while verdicts with "
               "their runs are stored as fast as the disk allows. One user for every ten submissions."),
     "web": (web.measure, "The frontend web",
-            "Requests over loopback by wrk, 16 connections, which takes a part of the same cores. *a board*: 100 places at most. Jobs of the "
-            "uploads wait behind one that sleeps."),
+            "Requests over loopback by `web_requests`, and streams read by `web_streams`, small programs in C on the same cores; a board "
+            "with a million submissions, of which an answer has 100 places. Reads: 16 connections, the next request of each when its "
+            "answer has come. *an event*: from the time that the event itself says until the client has it, so its commit is a part. "
+            "*memory*: what the streams add to the resident memory of the engine. *a submission*: from the start of `kettle submit` to "
+            "its end, in the mode test with unchanged code; reads *for a user* are computed by the engine. *wait for the loop*: of a "
+            "client of the socket that connects every 2 ms; on busy cores most of it is the time that other programs ran. Uploads: 64 "
+            "connections; their jobs wait behind one that sleeps. Requests *a second* beside something are sent at their times, and "
+            "the time of one counts from when it was due."),
     "http": (outgoing.measure, "Outgoing HTTP",
              "1,000 requests of a plugin to a server on this machine, 64 at a time on connections that stay open: the CPU that the "
              "sending process takes for one. *each of the first 64*: libcurl is loaded, connections are opened, with their "

@@ -39,8 +39,8 @@ def fill(db, first, last, state):
         db.execute(f"{NUMBERS} {into} SELECT {select}", (first, last))
 
 
-def grow(path, before, size):
-    """Makes the board one of `size` submissions, with jobs that wait behind them."""
+def grow(path, before, size, waiting=WAITING):
+    """Makes the board one of `size` submissions, with so many jobs that wait behind them."""
     import sqlite3
     db = sqlite3.connect(path)
     db.create_function("bucket", 1, bucket, deterministic=True)
@@ -48,27 +48,32 @@ def grow(path, before, size):
     db.execute("DELETE FROM runs WHERE job > ?", (before,))
     db.execute("DELETE FROM jobs WHERE id > ?", (before,))
     db.execute("DELETE FROM submissions WHERE id > ?", (before,))
-    last = (size + WAITING) // PER_USER + 1
+    last = (size + waiting) // PER_USER + 1
     db.execute(f"{NUMBERS} INSERT OR IGNORE INTO users (id, name, created_at) SELECT 1000 + i, 'user' || i, 1 FROM c",
                (-1, last))
     fill(db, before, size, "passed")
     db.execute(BEST)
-    fill(db, size, size + WAITING, "queued")
+    fill(db, size, size + waiting, "queued")
     db.execute("ANALYZE")
     db.commit()
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     db.close()
 
 
-def measure(section):
+def prepare(box):
+    """The board `b`, empty, and a file that will be the code of all submissions."""
     try:
         import sqlite3  # noqa: F401
     except ImportError as error:
         raise Cannot("this Python has no sqlite3") from error
+    box.board("b")
+    box.run("submit", box.solution(), "--leaderboard", "b", "--mode", "test")
+    box.json("submission", "delete", "1", "--yes", status=None)
+
+
+def measure(section):
     with Box() as box:
-        box.board("b")
-        box.run("submit", box.solution(), "--leaderboard", "b", "--mode", "test")  # its code is everybody's
-        box.json("submission", "delete", "1", "--yes", status=None)
+        prepare(box)
         before = 0
         for size in SIZES:
             grow(box.database, before, size)
