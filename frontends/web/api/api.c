@@ -191,6 +191,8 @@ answer(struct visit *visit, json_t *result)
 		AUTO_FREE char *text = json_dumps(result, JSON_COMPACT | JSON_ENCODE_ANY);
 		pages_keep(visit->web->pages, key, json_text_or_null(visit->data, "board"),
 			(uint64_t)member_int(visit->data, "changes"), JSON_TYPE, text, visit->request);
+	} else if (key) {
+		pages_answer_user(visit->web->pages, key, result, visit->request);
 	} else {
 		respond_json(visit->request, STATUS_OK, result);
 	}
@@ -233,7 +235,7 @@ start(struct visit *visit, json_t *result)
 
 /* ---- the request ---- */
 
-/* Whether answers of a command for nobody are kept. */
+/* Whether answers of a command are kept. */
 static bool
 is_kept(const json_t *row, const json_t *args)
 {
@@ -247,16 +249,16 @@ is_kept(const json_t *row, const json_t *args)
 	return false;
 }
 
-/* Answers by what is kept, or else adds to data what keeping the answer needs. */
+/* Answers nobody by what is kept, or else adds to data what keeping the answer needs. */
 static bool
-answer_kept(struct web *web, struct http_request *request, const json_t *row, json_t *data)
+answer_kept(struct web *web, struct http_request *request, const json_t *row, json_t *data, bool is_nobody)
 {
 	const json_t *args = json_object_get(data, "args");
 	bool of_board = strncmp(json_text_or_empty(row, "name"), "leaderboard.", strlen("leaderboard.")) == 0;
 	const char *board = of_board ? json_text_or_null(args, "name") : NULL;
 	AUTO_FREE char *text = json_dumps(args, JSON_COMPACT | JSON_SORT_KEYS);
 	AUTO_FREE char *key = xasprintf("%s %s", json_text_or_empty(row, "name"), text);
-	if (pages_answer(web->pages, key, request))
+	if (is_nobody && pages_answer(web->pages, key, request))
 		return true;
 	json_object_set_new(data, "key", json_string(key));
 	json_object_set_new(data, "changes", json_integer((json_int_t)pages_changes(web->pages, board)));
@@ -279,7 +281,7 @@ call_command(struct web *web, struct http_request *request, const json_t *row, j
 {
 	const char *token = callers_bearer(request);
 	json_t *data = json_pack("{s:O, s:o}", "name", json_object_get(row, "name"), "args", args_take);
-	if (!token && !wants_stream(request) && is_kept(row, args_take) && answer_kept(web, request, row, data))
+	if (!wants_stream(request) && is_kept(row, args_take) && answer_kept(web, request, row, data, !token))
 		json_decref(data);
 	else
 		visit_begin(web, request, token, 0, start, fail, data);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kept answers for nobody about public boards. */
+/* Kept answers about boards. */
 #include <config.h>
 
 #include "web/api/pages.h"
@@ -27,8 +27,16 @@ struct page {
 	uint64_t until_ms;
 };
 
+/* The last answer to users among the keys that share this, and the same as text. */
+struct text {
+	json_t *result;
+	struct http_content *content;
+};
+
 struct pages {
 	struct web *web;
+	/* The loop's. */
+	struct text texts[PAGES_TEXTS];
 	pthread_mutex_t lock;
 	/* Under the lock. */
 	struct page *buckets[BUCKETS];
@@ -159,6 +167,29 @@ pages_keep(struct pages *pages, const char *key, const char *board, uint64_t cha
 	answer(request, content, tag);
 }
 
+static void
+free_text(struct text *text)
+{
+	json_decref(text->result);
+	http_content_unref(text->content);
+	*text = (struct text){NULL, NULL};
+}
+
+void
+pages_answer_user(struct pages *pages, const char *key, json_t *result, struct http_request *request)
+{
+	struct text *text = &pages->texts[hash_of(key) % PAGES_TEXTS];
+	size_t size = 0;
+	/* Of members that are the very same this takes no time. */
+	if (!json_equal(text->result, result)) {
+		free_text(text);
+		*text = (struct text){json_incref(result), respond_content(result, &size)};
+	}
+	http_answer(request, STATUS_OK, http_content_ref(text->content));
+	if (size > PAGES_TEXT_MAX)
+		free_text(text);
+}
+
 void
 pages_event(struct pages *pages, const json_t *event)
 {
@@ -193,6 +224,8 @@ pages_free(struct pages *pages)
 	if (!pages)
 		return;
 	remove_of(pages, NULL);
+	for (size_t i = 0; i < PAGES_TEXTS; i++)
+		free_text(&pages->texts[i]);
 	(void)pthread_mutex_destroy(&pages->lock);
 	free(pages);
 }

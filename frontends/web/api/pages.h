@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kept answers for nobody about public boards, so that a board that everybody looks at is read and rendered once for
- * each change. An answer is kept until an event about its board, at most PAGES_KEEP_MS: some of it changes with time.
+ * Kept answers about boards. Those for nobody about public boards: a board that everybody looks at is read and rendered
+ * once for each change. They are kept until an event about the board, at most PAGES_KEEP_MS: some of it changes with time.
+ * Those for users: only their text is kept.
  */
 #ifndef KETTLE_WEB_PAGES_H
 #define KETTLE_WEB_PAGES_H
@@ -11,6 +12,8 @@
 #define PAGES_MAX 1024              /* answers */
 #define PAGES_BYTES_MAX (64u << 20) /* of all of them */
 #define PAGES_KEEP_MS 2000
+#define PAGES_TEXTS 16              /* answers for users whose text is known; a power of two */
+#define PAGES_TEXT_MAX (256u << 10) /* bytes of one of them */
 
 struct pages *pages_new(struct web *web);
 void pages_free(struct pages *pages); /* NULL is allowed */
@@ -24,6 +27,11 @@ uint64_t pages_changes(struct pages *pages, const char *board);
  */
 void pages_keep(struct pages *pages, const char *key, const char *board, uint64_t changes, const char *type,
 	const char *text, struct http_request *request);
+/*
+ * Answers a user's request with a command's answer. Whether a user may have it, the core has decided; its text is kept
+ * under the key, since the core gives the same lists to all users while nothing changes. Loop thread.
+ */
+void pages_answer_user(struct pages *pages, const char *key, json_t *result, struct http_request *request);
 /* An event of the core, after which answers may be wrong. Loop thread. */
 void pages_event(struct pages *pages, const json_t *event);
 

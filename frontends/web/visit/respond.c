@@ -36,6 +36,14 @@ respond_value(struct http_request *request, unsigned status, const json_t *value
 	respond(request, status, JSON_TYPE, text, strlen(text), headers);
 }
 
+struct http_content *
+respond_content(const json_t *value, size_t *ret_size)
+{
+	AUTO_FREE char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	*ret_size = strlen(text);
+	return http_content_new(JSON_TYPE, text, *ret_size, uncached);
+}
+
 void
 respond_json(struct http_request *request, unsigned status, const json_t *value)
 {

@@ -29,6 +29,8 @@ enum http_status {
 
 /* The value as JSON, which no cache keeps. */
 void respond_json(struct http_request *request, unsigned status, const json_t *value);
+/* The content of such an answer, with the size of its body. The caller has one reference. */
+struct http_content *respond_content(const json_t *value, size_t *ret_size);
 void respond_text(struct http_request *request, unsigned status, const char *type, const char *text);
 /*
  * An error of a command, {"error": {"code", "message", "member", "cause", "retry_s"}}, with the status of its code, and
