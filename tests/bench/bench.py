@@ -8,7 +8,8 @@ benchmarks.md beside it. `--update` (`make update-benchmarks`) takes these secti
 which keeps the others, and writes the documentation's page from it. A section that cannot be measured says why, and the
 others go on. KETTLE_BENCH_SECONDS (2) is how long one measurement lasts and scales
 repetitions; KETTLE_BENCH_RUNS (20) are the fresh processes of the section scores; KETTLE_BENCH_FOLDER is where results
-go instead of the build folder; JIT_TASKS is a folder of tasks for the section jit."""
+go instead of the build folder; JIT_TASKS is a folder of tasks for the section jit; KETTLE_KERNELBOT is a folder with KernelBot's
+source, and KETTLE_TEST_WEB a Python that its server runs on, for the section web."""
 import json
 import os
 import pathlib

@@ -3,13 +3,16 @@
 import base64
 import contextlib
 import json
+import os
 import re
 import sqlite3
 import subprocess
+import types
 
 import board
 from accept import SLEEPER, SLOW_MS
 from chat import Looks
+from kettle_test import SOURCE
 from measure import SECONDS, TOOLS, Box, Cannot, Client, plugins, poll, progress, rounds, stop_server
 from remote import cpu
 from submissions import memory
@@ -23,6 +26,7 @@ JUDGED_SECONDS = 1  # of them
 READS_BESIDE = 1000  # a second beside uploads
 SHOW = "/api/v1/leaderboard.show?name=b"
 EVENTS = 10
+REFERENCE = SOURCE / "tests" / "peers" / "popcorn" / "reference.py"
 
 
 # ---- load ----
@@ -166,6 +170,52 @@ def measure_uploads(section, box, web, token):
         section.add(f"a board, {READS_BESIDE:,} a second beside uploads: time of one", *found["ms"])
 
 
+# ---- KernelBot's own server ----
+
+# It lets 10 requests a second through; here as many as it can answer.
+KERNELBOT = """
+import pathlib, reference, sys
+load = reference.load
+async def no_limit():
+    pass
+def unlimited(source):
+    api = load(source)
+    api.simple_rate_limit = no_limit
+    return api
+reference.load = unlimited
+reference.serve(pathlib.Path(sys.argv[1]).absolute())
+"""
+
+
+@contextlib.contextmanager
+def kernelbot(python, source):
+    """It, on a database in memory, in place of a Web."""
+    child = subprocess.Popen([python, "-B", "-c", KERNELBOT, source], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                             text=True, env={**os.environ, "PYTHONPATH": str(REFERENCE.parent)})
+    try:
+        line = child.stdout.readline()
+        if not line:
+            raise Cannot("KernelBot's server does not start")
+        yield types.SimpleNamespace(port=json.loads(line)["port"], server=child)
+    finally:
+        child.communicate()
+
+
+def measure_kernelbot(section, box, web):
+    python, source = os.environ.get("KETTLE_TEST_WEB"), os.environ.get("KETTLE_KERNELBOT")
+    if not python or not source or not REFERENCE.exists():
+        section.note("KernelBot's own server is left out: KETTLE_KERNELBOT and KETTLE_TEST_WEB name no source of it and no Python with FastAPI.")
+        return
+    path, name = request(box, "GET", "/leaderboards"), "KernelBot's API, the list of boards"
+    with kernelbot(python, source) as other:
+        for _ in range(rounds(2, 1)):
+            measured(section, web, f"{name}: Kettle", path, "200")
+            measured(section, other, f"{name}: KernelBot", path, "200")
+    for what in ("time of one", "CPU of the server for one"):
+        section.ratio(f"{name}, {what}: KernelBot over Kettle", f"{name}: KernelBot: {what}", f"{name}: Kettle: {what}")
+    section.note("KernelBot's own server has its database in memory here, and is not held to its 10 requests a second.")
+
+
 # ---- the section ----
 
 def measure_command_line(section, box, web):
@@ -193,6 +243,7 @@ def measure(section):
         measure_command_line(section, box, web)
         token = web.token()
         measure_judging(section, box, web, token)
+        measure_kernelbot(section, box, web)
         stop_server(web.server)
         progress("  uploads")
         web.env = {"LD_PRELOAD": str(TOOLS / ".libs" / "sync_delay.so"), "KETTLE_SYNC_MS": str(SLOW_MS)}
