@@ -95,7 +95,7 @@ SECTIONS = {
             "*memory*: what the streams add to the resident memory of the engine. *a submission*: from the start of `kettle submit` to "
             "its end, in the mode test with unchanged code; reads *for a user* are computed by the engine. *wait for the loop*: of a "
             "client of the socket that connects every 2 ms; on busy cores most of it is the time that other programs ran. Uploads: 64 "
-            "connections; their jobs wait behind one that sleeps. Requests *a second* beside something are sent at their times, and "
+            "connections; their device is disabled. Requests *a second* beside something are sent at their times, and "
             "the time of one counts from when it was due."),
     "http": (outgoing.measure, "Outgoing HTTP",
              "1,000 requests of a plugin to a server on this machine, 64 at a time on connections that stay open: the CPU that the "
