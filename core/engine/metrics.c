@@ -82,12 +82,30 @@ counts_json(const json_t *counts)
 	return counts ? json_deep_copy(counts) : json_object();
 }
 
+/* What alert rules select is there before it occurs: a counter that is new has no increase, and a sum of no samples is not 0. */
+static json_t *
+runs_json(const json_t *runs)
+{
+	static const char *const modes[] = {"test", "benchmark", "leaderboard", "profile"};
+	json_t *counts = counts_json(runs), *none = json_pack("{s:i}", verdict_state_name(VERDICT_ERROR), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		json_t *states = json_object_get(counts, modes[i]);
+		if (states)
+			(void)json_object_update_missing(states, none);
+		else
+			(void)json_object_set_new(counts, modes[i], json_copy(none));
+	}
+	json_decref(none);
+	return counts;
+}
+
 static json_t *
 device_metrics_json(const struct engine *engine, const struct device *device)
 {
 	const struct device_metrics *metrics = &device->metrics;
 	json_int_t active = 0, running = 0;
-	json_t *units = json_object();
+	json_t *units = json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "idle", 0, "building", 0, "running", 0, "waiting", 0,
+		"paused", 0, "disabled", 0);
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
 		const char *state = engine_unit_state(engine, unit);
 		active += unit->active;
@@ -97,7 +115,7 @@ device_metrics_json(const struct engine *engine, const struct device *device)
 	}
 	return json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:{s:I, s:I}, s:{s:o, s:o, s:o, s:o}}", "name", device->name,
 		"queued", (json_int_t)engine_device_queued(device), "active", active, "running", running, "units", units,
-		"runs", counts_json(metrics->runs), "builds", "cached", (json_int_t)metrics->cached, "built",
+		"runs", runs_json(metrics->runs), "builds", "cached", (json_int_t)metrics->cached, "built",
 		(json_int_t)metrics->built, "seconds", "wait", histogram_json(&metrics->wait), "build",
 		histogram_json(&metrics->build), "run", histogram_json(&metrics->run), "total",
 		histogram_json(&metrics->total));

@@ -37,7 +37,8 @@ test_counts(void **state)
 	world_pass(40000);
 	fake_end(0, "done");
 	until(figure("submissions.ranked.passed") == 1);
-	assert_int_equal(figure("devices.0.units.running"), -1);
+	assert_int_equal(figure("devices.0.units.running"), 0);
+	assert_int_equal(figure("devices.0.units.disabled"), 0);
 	assert_int_equal(figure("devices.0.seconds.total.count"), 1);
 	assert_int_equal(figure("devices.0.seconds.total.buckets.14.count"), 0); /* 30 s */
 	assert_int_equal(figure("devices.0.seconds.total.buckets.15.count"), 1); /* 60 s */
@@ -46,6 +47,8 @@ test_counts(void **state)
 	assert_int_equal(figure("devices.0.seconds.run.count"), 1);
 	/* The public run and the secret one. */
 	assert_int_equal(figure("devices.0.runs.leaderboard.passed"), 2);
+	assert_int_equal(figure("devices.0.runs.leaderboard.error"), 0);
+	assert_int_equal(figure("devices.0.runs.profile.error"), 0);
 	assert_int_equal(figure("devices.0.runs.test.passed"), 1 + 1);
 	assert_true(figure("devices.0.builds.built") + figure("devices.0.builds.cached") > 0);
 	/* Those that are cancelled ended, too, without a verdict. */
