@@ -15,6 +15,7 @@ import tempfile
 import time
 import traceback
 
+import command_server
 import known_tools
 import pythons
 import sizes
@@ -102,6 +103,7 @@ class Scratch:
         # wait for the devices of all others.
         self.write(".config/kettle/exec.yml", json.dumps({"locks": str(self.root / "kettle" / "locks"), **EXEC_SETTINGS}))
         self.children = []
+        self.remote = command_server.CommandServer(self) if command_server.WANTED else None
 
     def own_state(self):
         """From now on kettle-exec has a folder of its own: nothing is compiled yet."""
@@ -116,8 +118,11 @@ class Scratch:
         env.update({k: str(v) for k, v in more.items()})
         return env
 
-    def run(self, *args, status=0, env=None, timeout=600, input=None, cwd=None):
-        """Runs kettle; checks its exit status (None: any). Returns the completed process."""
+    def run(self, *args, status=0, env=None, timeout=600, input=None, cwd=None, local=False):
+        """Runs kettle; checks its exit status (None: any). Returns the completed process. local: at the database, whatever KETTLE_TEST_SERVER
+        says."""
+        if self.remote and not local:
+            env = {**self.remote.environment(args, env), **(env or {})}
         result = subprocess.run([str(KETTLE), *map(str, args)], env=self.environment(**(env or {})), input=input,
                                 capture_output=True, text=True, timeout=timeout, cwd=cwd or self.root)
         if status is not None and result.returncode != status:
@@ -128,8 +133,10 @@ class Scratch:
     def json(self, *args, status=0, **kwargs):
         return json.loads(self.run(*args, "--json", status=status, **kwargs).stdout)
 
-    def start(self, *args, env=None, before=None):
-        """Starts kettle in the background with its output in files; before: called in its process before it is executed."""
+    def start(self, *args, env=None, before=None, local=False):
+        """Starts kettle in the background with its output in files; before: called in its process before it is executed; local: as run."""
+        if self.remote and not local:
+            env = {**self.remote.environment(args, env), **(env or {})}
         log = open(self.root / f"child{len(self.children)}.log", "w+")
         child = subprocess.Popen([str(KETTLE), *map(str, args)], env=self.environment(**(env or {})), stdout=log,
                                  stderr=subprocess.STDOUT, cwd=self.root, start_new_session=True, preexec_fn=before)
@@ -140,14 +147,14 @@ class Scratch:
 
     def serve(self, env=None):
         """A server that answers."""
-        child = self.start("serve", env=env)
+        child = self.start(*(self.remote.arguments() if self.remote else ["serve"]), env=env, local=True)
 
         def up():
             assert child.poll() is None, f"kettle serve ended:\n{child.log.read_text()}"
             with socket.socket(socket.AF_UNIX) as there:
                 return there.connect_ex(f"{self.database}.sock") == 0
         poll(up, "the server's socket")
-        return child
+        return self.remote.started(child) if self.remote else child
 
     def paused(self, name, env=None):
         """A device as it is listed, once its first unit takes no jobs, and jobs wait for it."""
