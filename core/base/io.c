@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole reads and writes. */
+/* Whole reads and writes, and the limit of open files. */
 #include <config.h>
 
 #include "base/io.h"
@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 int
@@ -47,4 +48,14 @@ read_all(int fd, void *data, size_t size)
 		len += (size_t)got;
 	}
 	return (ssize_t)len;
+}
+
+void
+open_files_raise(void)
+{
+	struct rlimit files;
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &files);
 }

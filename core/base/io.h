@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whole reads and writes. All [any]. */
+/* Whole reads and writes, and the limit of open files. All [any]. */
 #ifndef KETTLE_BASE_IO_H
 #define KETTLE_BASE_IO_H
 
@@ -15,5 +15,7 @@ int write_all(int fd, const void *data, size_t size);
 int write_sparse(int fd, const char *data, size_t size);
 /* Reads until the end of the file, at most size bytes. The number of bytes, or -1 with errno. */
 ssize_t read_all(int fd, void *data, size_t size);
+/* Raises this process's limit of open files as far as it may go. */
+void open_files_raise(void);
 
 #endif

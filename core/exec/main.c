@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/io.h"
 #include "base/number.h"
 #include "base/xalloc.h"
 #include "exec/sealed/sealed_run.h"
@@ -82,20 +82,6 @@ usage(const char *sentence)
 	return EXEC_USAGE;
 }
 
-/*
- * Raises the limit of open files. The kernel compares this limit with the descriptors in flight in sockets of all
- * processes of the user, so without a user id of its own, a run with a lower limit could keep others from starting.
- */
-static void
-raise_files(void)
-{
-	struct rlimit files;
-	if (getrlimit(RLIMIT_NOFILE, &files))
-		return;
-	files.rlim_cur = files.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &files);
-}
-
 /* The request on the command line. */
 struct request {
 	struct exec_options options;
@@ -158,7 +144,11 @@ main(int argc, char **argv)
 	open_standard();
 	json_set_alloc_funcs(xmalloc, free);
 	(void)umask(022);
-	raise_files();
+	/*
+	 * The kernel compares this limit with the descriptors in flight in sockets of all processes of the user, so without
+	 * a user id of its own, a run with a lower limit could keep others from starting.
+	 */
+	open_files_raise();
 	(void)signal(SIGPIPE, SIG_IGN);
 	while ((letter = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		const char **argument = argument_of(&request, letter);

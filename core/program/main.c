@@ -20,6 +20,7 @@
 #include "session/server_token.h"
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/json_access.h"
 #include "base/sanitize_text.h"
 #include "base/text.h"
@@ -502,7 +503,10 @@ main(int argc, char **argv)
 		return EXIT_SUCCESS;
 	}
 	app.serve = app.globals.argc == 1 && strcmp(app.globals.argv[0], "serve") == 0;
-	if (!app.serve)
+	/* A frontend may have thousands of clients; the usual limit is 1,024. */
+	if (app.serve)
+		open_files_raise();
+	else
 		mask_hangup(SIG_UNBLOCK);
 	(void)uv_loop_init(&app.loop);
 	int rc = app_run(&app);

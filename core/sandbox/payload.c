@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/xalloc.h"
 #include "sandbox/landlock.h"
 #include "sandbox/message.h"
@@ -92,12 +93,8 @@ place_fds(struct payload *payload)
 {
 	struct sandbox_plan *plan = payload->plan;
 	int waiting[SANDBOX_FDS_MAX], kept[SANDBOX_FDS_MAX], above = 0;
-	struct rlimit files;
 	/* The owner's limit may be too low for the duplicates. */
-	if (!getrlimit(RLIMIT_NOFILE, &files) && files.rlim_cur < files.rlim_max) {
-		files.rlim_cur = files.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &files);
-	}
+	open_files_raise();
 	for (size_t i = 0; i < plan->fds_count; i++)
 		above = plan->fd_targets[i] >= above ? plan->fd_targets[i] + 1 : above;
 	if (payload->ruleset >= 0) {
