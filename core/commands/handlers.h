@@ -243,7 +243,7 @@ command_engine_fn cmd_admin_gc;    /* garbage_collector_run in maintenance.h */
 /* ---- cmd_metrics.c: figures and health of a server, for its frontends ---- */
 
 command_engine_fn cmd_engine_metrics; /* Loop thread of the database's owner */
-command_engine_fn cmd_engine_ready;   /* writes to the database. Loop thread of any process */
+command_engine_fn cmd_engine_ready;   /* may write to the database. Loop thread of any process */
 
 /* ---- cmd_device.c: disables and enables units. Loop thread of the owner ---- */
 

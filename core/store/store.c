@@ -33,6 +33,7 @@ struct answer {
 	struct answer *next;
 	json_t *events;
 	uint64_t commit_ns; /* that a commit took; 0: nothing was written */
+	uint64_t wrote_ns;  /* when it had changed the file; 0: it did not */
 	struct ops ops;
 };
 
@@ -63,6 +64,7 @@ struct store {
 	struct ops late; /* came after store_close */
 	size_t waiting;  /* operations that were queued and not answered */
 	struct histogram commits;
+	uint64_t wrote_ns; /* as store_wrote_ns has it */
 	void (*closed)(void *arg);
 	void *closed_arg;
 };
@@ -108,6 +110,8 @@ ops_answer(struct store *store, struct ops *ops)
 	struct op *op;
 	while ((op = ops_pop(ops))) {
 		store->waiting -= op->waited_for;
+		if (op->writes && op->err.code == KETTLE_EIO)
+			store->wrote_ns = 0;
 		if (op->writes && store->on_full && op->err.code && op->err.cause == KETTLE_CAUSE_FULL)
 			store->on_full(store->full_arg, &op->err);
 		if (op->done)
@@ -117,12 +121,10 @@ ops_answer(struct store *store, struct ops *ops)
 }
 
 static void
-post(struct store *store, struct ops *done, json_t *events_take, uint64_t commit_ns)
+post(struct store *store, struct ops *done, struct answer *answer_take)
 {
-	struct answer *answer = xcalloc(1, sizeof(*answer));
+	struct answer *answer = answer_take;
 	ops_move(done, &answer->ops);
-	answer->events = events_take;
-	answer->commit_ns = commit_ns;
 	uv_mutex_lock(&store->mutex);
 	*store->answers_tail = answer;
 	store->answers_tail = &answer->next;
@@ -222,7 +224,8 @@ batch_run(struct db_thread *thread_of, struct ops *queue)
 	struct db *db = &thread_of->db;
 	struct ops done;
 	struct kettle_error err = {0};
-	bool writes = false;
+	struct answer *answer = xcalloc(1, sizeof(*answer));
+	bool writes = false, changes = false;
 	size_t count = 0;
 	ops_init(&done);
 	for (struct op *op = queue->head; op && count < STORE_BATCH_MAX; op = op->next, count++)
@@ -235,22 +238,26 @@ batch_run(struct db_thread *thread_of, struct ops *queue)
 		rc = db_exec(db, &err, writes ? "BEGIN IMMEDIATE" : "BEGIN", NULL);
 	for (; count > 0 && queue->head && (rc < 0 || !sqlite3_get_autocommit(db->handle)); count--) {
 		struct op *op = ops_pop(queue);
+		int before = sqlite3_total_changes(db->handle);
 		ops_add(&done, op);
 		if (rc == 0)
 			op_run(db, op, alone);
+		changes = changes || (op->err.code == 0 && sqlite3_total_changes(db->handle) != before);
 	}
 	failpoint("store.commit.before");
 	uint64_t begun_ns = clock_ns(thread_of->store->clock);
 	if (rc == 0)
 		rc = commit(db, &done, &err);
 	failpoint("store.commit.after");
-	uint64_t took_ns = rc == 0 && writes ? clock_ns(thread_of->store->clock) - begun_ns + 1 : 0;
+	uint64_t ended_ns = clock_ns(thread_of->store->clock);
+	answer->commit_ns = rc == 0 && writes ? ended_ns - begun_ns + 1 : 0;
+	answer->wrote_ns = rc == 0 && changes ? ended_ns : 0;
 	if (rc < 0)
 		fail_all(&done, &err);
-	json_t *events = STEAL(db->events);
-	if (rc < 0 || json_array_size(events) == 0)
-		json_decref(STEAL(events));
-	post(thread_of->store, &done, events, took_ns);
+	answer->events = STEAL(db->events);
+	if (rc < 0 || json_array_size(answer->events) == 0)
+		json_decref(STEAL(answer->events));
+	post(thread_of->store, &done, answer);
 	failpoint("store.answered");
 }
 
@@ -292,7 +299,7 @@ query_run(struct db_thread *thread_of, struct op *op)
 		op->err.code = 0;
 	if (!sqlite3_get_autocommit(db->handle))
 		(void)db_exec(db, NULL, "ROLLBACK", NULL);
-	post(thread_of->store, &done, NULL, 0);
+	post(thread_of->store, &done, xcalloc(1, sizeof(struct answer)));
 }
 
 static void
@@ -357,6 +364,8 @@ deliver(struct store *store, struct answer *answer)
 {
 	if (answer->commit_ns)
 		histogram_add(&store->commits, (double)answer->commit_ns / 1e9);
+	if (answer->wrote_ns)
+		store->wrote_ns = answer->wrote_ns;
 	if (answer->events && store->on_events)
 		store->on_events(store->events_arg, answer->events);
 	ops_answer(store, &answer->ops);
@@ -503,6 +512,12 @@ json_t *
 store_commits(const struct store *store)
 {
 	return histogram_json(&store->commits);
+}
+
+uint64_t
+store_wrote_ns(const struct store *store)
+{
+	return store->wrote_ns;
 }
 
 bool

@@ -54,6 +54,22 @@ test_ready(void **state)
 	cores_close(1);
 }
 
+/* A commit proves for some seconds that the disk takes changes; then one is made. */
+static void
+test_ready_writes(void **state)
+{
+	(void)state;
+	cores_must(0, "ada", "submit", cores_file("arena"));
+	uint64_t wrote_ns = store_wrote_ns(cores.core[0]->store);
+	for (int i = 0; i < 3; i++)
+		assert_true(json_is_true(commands_at(cores_must(0, "web", "engine.ready", json_object()), "ready")));
+	assert_true(wrote_ns > 0 && store_wrote_ns(cores.core[0]->store) == wrote_ns);
+	cores_pass(6000);
+	assert_true(store_wrote_ns(cores.core[0]->store) == wrote_ns);
+	assert_true(json_is_true(commands_at(cores_must(0, "web", "engine.ready", json_object()), "ready")));
+	assert_true(store_wrote_ns(cores.core[0]->store) > wrote_ns);
+}
+
 /* Without a unit that works nothing is ready, whatever else is. */
 static void
 test_units(void **state)
@@ -72,6 +88,7 @@ test_units(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(test_figures),
 	TEST(test_ready),
+	TEST(test_ready_writes),
 	TEST(test_units),
 };
 

@@ -578,10 +578,12 @@ static void
 expect_full(struct fixture *f)
 {
 	struct kettle_error err = {0};
-	int code = 0;
+	int code = fixture_write(f, insert_big, NULL, &err);
+	assert_true(code == 0 && store_wrote_ns(f->store) > 0);
 	for (int i = 0; i < 20 && code == 0; i++)
 		code = fixture_write(f, insert_big, NULL, &err);
 	assert_int_equal(code, KETTLE_EIO);
+	assert_true(store_wrote_ns(f->store) == 0);
 	assert_says(&err, "full");
 	/* Each of a batch hears of it: what was done before is undone with it. */
 	answers = (struct answers){.f = f};
