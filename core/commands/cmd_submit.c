@@ -426,12 +426,12 @@ check_all(struct submit_request *submit, struct kettle_error *err)
 	if (rc == 0 && submit->file_err.code)
 		rc = fail_with(&submit->file_err, err);
 	if (rc == 0)
-		rc = check_extension(submit, err);
-	if (rc == 0)
 		rc = check_accepting(submit, err);
 	if (rc == 0 && submit->actor->banned)
 		rc = kettle_fail(
 			err, KETTLE_EACCES, "You are banned%s%s.", *submit->actor->banned ? ": " : "", submit->actor->banned);
+	if (rc == 0)
+		rc = check_extension(submit, err);
 	if (rc == 0)
 		rc = check_header(submit, err);
 	if (rc == 0)

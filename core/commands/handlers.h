@@ -97,8 +97,8 @@ command_run_fn cmd_competition_show;
 /*
  * The checks come in the order of KernelBot's API, each with its own sentence:
  * mode; board (ENOENT); access to a closed one (EACCES; KernelBot's comes later, and tells its devices); device (EINVAL,
- * lists them); file not empty, at most env->submission_bytes (ETOOBIG), UTF-8 without NUL, extension; accepting
- * (EUNAVAIL); banned (EACCES); header directives; rate limit (ERATE, retry_s); deadline (EINVAL). Stores submission and jobs
+ * lists them); file not empty, at most env->submission_bytes (ETOOBIG), UTF-8 without NUL; accepting (EUNAVAIL);
+ * banned (EACCES); extension; header directives; rate limit (ERATE, retry_s); deadline (EINVAL). Stores submission and jobs
  * with a fresh secret seed; event submission.accepted.
  */
 command_run_fn cmd_submit;

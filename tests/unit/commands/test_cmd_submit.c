@@ -274,11 +274,11 @@ test_order(void **state)
 	fixture_sql(&c.f, "INSERT INTO access SELECT id, 50, NULL, 0 FROM leaderboards WHERE name = 'vectoradd_cpp'");
 	EVE("vectoradd_cpp", "X", "k.py", "", KETTLE_EINVAL);
 	EVE("vectoradd_cpp", NULL, "k.py", "", KETTLE_EINVAL);
-	EVE("vectoradd_cpp", NULL, "k.py", bad_header, KETTLE_EINVAL);
-	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EUNAVAIL);
+	EVE("vectoradd_cpp", NULL, "k.py", bad_header, KETTLE_EUNAVAIL);
 	fixture_sql(&c.f, "UPDATE settings SET value_json = 'true'");
-	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EACCES);
+	EVE("vectoradd_cpp", NULL, "k.py", bad_header, KETTLE_EACCES);
 	fixture_sql(&c.f, "UPDATE users SET banned_at = NULL");
+	EVE("vectoradd_cpp", NULL, "k.py", bad_header, KETTLE_EINVAL);
 	EVE("vectoradd_cpp", NULL, "k.cpp", bad_header, KETTLE_EINVAL);
 	EVE("vectoradd_cpp", NULL, "k.cpp", "x\n", KETTLE_ERATE);
 	fixture_sql(&c.f, "DELETE FROM rate_limits");
