@@ -283,6 +283,26 @@ add_stats_devices(struct db *db, json_t *stats, int64_t after, int64_t board, st
 		"ii", after, board);
 }
 
+static int
+add_stats_user(void *arg, sqlite3_stmt *row)
+{
+	char key[300];
+	(void)snprintf(key, sizeof(key), "total.%s", (const char *)sqlite3_column_text(row, 0));
+	(void)json_object_set_new(arg, key, json_real(sqlite3_column_double(row, 1)));
+	return 0;
+}
+
+/* Those who have used the most time. */
+static int
+add_stats_users(struct db *db, json_t *stats, int64_t after, int64_t board, struct kettle_error *err)
+{
+	return db_query(db, err, add_stats_user, stats,
+		"SELECT u.name, sum(r.end_at - r.start_at) / 1000.0 AS used FROM runs r JOIN jobs j ON j.id = r.job JOIN "
+		"submissions s ON s.id = j.submission JOIN users u ON u.id = s.user WHERE " CHOSEN
+		"GROUP BY u.id HAVING used IS NOT NULL ORDER BY used DESC, u.name LIMIT 10",
+		"ii", after, board);
+}
+
 int
 submission_stats(struct db *db, int64_t after_ms, int64_t leaderboard, json_t **ret_stats, struct kettle_error *err)
 {
@@ -293,6 +313,8 @@ submission_stats(struct db *db, int64_t after_ms, int64_t leaderboard, json_t **
 		"ii", after_ms, leaderboard);
 	if (rc == 0)
 		rc = add_stats_devices(db, stats, after_ms, leaderboard, err);
+	if (rc == 0 && after_ms >= 0)
+		rc = add_stats_users(db, stats, after_ms, leaderboard, err);
 	if (rc == 0)
 		*ret_stats = STEAL(stats);
 	return rc;
