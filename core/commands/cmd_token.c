@@ -226,14 +226,31 @@ cmd_login_begin(const struct command_call *call, json_t **ret_result, struct ket
 	return rc;
 }
 
-/* Makes the token the user's session. */
+int
+cmd_login_reset(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	char hash[65];
+	const char *token = json_text_or_empty(call->args, "token");
+	sha256_hex(token, strlen(token), hash);
+	int rc = token_reset_login(call->db, hash, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:b}", "resets", 1);
+	return rc;
+}
+
+/* Makes the token the user's session, if it says so in place of those of its name. */
 static int
 confirm(const struct command_call *call, const json_t *row, const char *code_hash, struct kettle_error *err)
 {
 	struct db *db = call->db;
 	int64_t user = call->actor->user;
 	const char *pending = json_text_or_empty(json_object_get(row, "data"), "token");
-	int rc = token_confirm(db, pending, code_hash, user, db->now_ms + SESSION_MS, err);
+	int64_t ended = 0;
+	int rc = 0;
+	if (member_true(json_object_get(row, "data"), "reset"))
+		rc = token_delete(db, user, json_text_or_null(row, "name"), &ended, err);
+	if (rc == 0)
+		rc = token_confirm(db, pending, code_hash, user, db->now_ms + SESSION_MS, err);
 	AUTO_JSON json_t *data = json_pack("{s:O}", "name", json_object_get(row, "name"));
 	return rc < 0 ? rc : db_event(db, "user.login", 'u', 0, 0, user, data, err);
 }
@@ -253,7 +270,8 @@ cmd_login_confirm(const struct command_call *call, json_t **ret_result, struct k
 	if (rc == 0 && confirmed)
 		rc = confirm(call, row, hash, err);
 	if (rc == 0)
-		*ret_result = json_pack("{s:O, s:O, s:b, s:s}", "name", json_object_get(row, "name"), "begun",
-			json_object_get(row, "begun"), "confirmed", confirmed, "user_name", call->actor->name);
+		*ret_result = json_pack("{s:O, s:O, s:b, s:b, s:s}", "name", json_object_get(row, "name"), "begun",
+			json_object_get(row, "begun"), "confirmed", confirmed, "resets",
+			member_true(json_object_get(row, "data"), "reset"), "user_name", call->actor->name);
 	return rc;
 }

@@ -199,6 +199,7 @@ command_run_fn cmd_token_revoke;  /* ENOENT */
 command_run_fn cmd_token_check;   /* EACCES: not valid; EUNAVAIL: its login is not confirmed yet */
 command_run_fn cmd_identity_add;  /* ECONFLICT: another user has it */
 command_run_fn cmd_login_begin;   /* ERATE: too many wait */
+command_run_fn cmd_login_reset;   /* ENOENT: it is not one that waits */
 command_run_fn cmd_login_confirm; /* ENOENT: no such code */
 
 /* ---- cmd_publish.c: one-time links that plugins publish. Store's thread ---- */

@@ -109,6 +109,19 @@ token_count_pending(struct db *db, const char *address, int64_t *ret_here, int64
 }
 
 int
+token_reset_login(struct db *db, const char *hash, struct kettle_error *err)
+{
+	int rc = db_exec(db, err,
+		"UPDATE tokens SET data_json = json_set(data_json, '$.reset', json('true')) WHERE user IS NULL AND kind = "
+		"'login' "
+		"AND expires_at > ? AND json_extract(data_json, '$.token') = ?",
+		"is", db->now_ms, hash);
+	if (rc == 0 && db_changes(db) == 0)
+		return kettle_fail(err, KETTLE_ENOENT, "This login has ended: begin it again.");
+	return rc;
+}
+
+int
 token_confirm(
 	struct db *db, const char *hash, const char *code_hash, int64_t user, int64_t expires_at, struct kettle_error *err)
 {

@@ -43,6 +43,8 @@ int token_get_code(struct db *db, const char *hash, const char *kind, json_t **r
 /* Removes logins that have expired; how many wait from this address, and in all. */
 int token_count_pending(
 	struct db *db, const char *address, int64_t *ret_here, int64_t *ret_all, struct kettle_error *err);
+/* Marks the login of this pending token: its data have "reset". ENOENT: it has ended. */
+int token_reset_login(struct db *db, const char *hash, struct kettle_error *err);
 /* Makes the pending token a session of the user, and uses up its code. ENOENT: it has ended. */
 int token_confirm(
 	struct db *db, const char *hash, const char *code_hash, int64_t user, int64_t expires_at, struct kettle_error *err);

@@ -192,6 +192,38 @@ test_login(void **state)
 	invalid(token, KETTLE_EACCES);
 }
 
+/* The confirmation of a login that says so ends the user's earlier ones of its name, and nobody else's. */
+static void
+test_login_reset(void **state)
+{
+	(void)state;
+	static const char *const users[] = {"alice", "bob", "alice"};
+	char *tokens[ARRAY_SIZE(users)] = {NULL};
+	for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
+		const json_t *begun = commands_must(&c, "web", "login.begin", login("192.0.2.1"));
+		bool resets = i == ARRAY_SIZE(users) - 1;
+		AUTO_FREE char *code = text_of(begun, "code");
+		tokens[i] = text_of(begun, "token");
+		if (resets)
+			(void)commands_must(&c, "web", "login.reset", named("token", tokens[i]));
+		begun = commands_must(&c, users[i], "login.confirm", named("code", code));
+		assert_int_equal(json_is_true(commands_at(begun, "resets")), resets);
+		for (size_t k = 0; k < i; k++)
+			assert_string_equal(commands_text(check(tokens[k]), "user_name"), users[k]);
+		(void)commands_must(&c, users[i], "login.confirm", json_pack("{s:s, s:b}", "code", code, "confirm", 1));
+	}
+	invalid(tokens[0], KETTLE_EACCES);
+	assert_revoked("login.revoked", "session", "popcorn-cli", "alice");
+	/* What is confirmed, and what never was, cannot be marked. */
+	assert_int_equal(commands_run(&c, "web", "login.reset", named("token", "ktl_none")), KETTLE_ENOENT);
+	for (size_t i = 0; i < ARRAY_SIZE(users); i++) {
+		if (i > 0)
+			assert_string_equal(commands_text(check(tokens[i]), "user_name"), users[i]);
+		assert_int_equal(commands_run(&c, "web", "login.reset", named("token", tokens[i])), KETTLE_ENOENT);
+		free(tokens[i]);
+	}
+}
+
 static void
 test_logins_end(void **state)
 {
@@ -429,6 +461,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_revoked_events),
 	TEST(test_token_limits),
 	TEST(test_login),
+	TEST(test_login_reset),
 	TEST(test_logins_end),
 	TEST(test_identity),
 	TEST(test_count),
