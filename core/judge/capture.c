@@ -104,9 +104,11 @@ capture_check(const json_t *capture, const json_t *task, struct kettle_error *er
 	size_t i;
 	json_array_foreach(json_object_get(capture, BENCHMARKS), i, index)
 		if (json_integer_value(index) >= count)
-			return kettle_fail(err, KETTLE_EINVAL,
-				"The task has no benchmark %" JSON_INTEGER_FORMAT ": it has %" JSON_INTEGER_FORMAT ", numbered from 0.",
-				json_integer_value(index), count);
+			return kettle_blame(err, KETTLE_CAUSE_NONE, "benchmark",
+				kettle_fail(err, KETTLE_EINVAL,
+					"The task has no benchmark %" JSON_INTEGER_FORMAT ": it has %" JSON_INTEGER_FORMAT
+					", numbered from 0.",
+					json_integer_value(index), count));
 	return 0;
 }
 
