@@ -4,6 +4,7 @@
 
 #include "base/contents.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -84,6 +85,26 @@ base64_decode(const char *text, size_t size, void **ret_data, size_t *ret_size)
 	*ret_size = len;
 	*ret_data = STEAL(data);
 	return 0;
+}
+
+char *
+base64url_encode(const void *data, size_t size)
+{
+	char *text = base64_encode(data, size);
+	for (char *at = text; *at; at++)
+		*at = *at == '+' ? '-' : *at == '/' ? '_' : *at == '=' ? '\0' : *at;
+	return text;
+}
+
+int
+base64url_decode(const char *text, size_t size, void **ret_data, size_t *ret_size)
+{
+	if (size > INT_MAX || memchr(text, '=', size) || memchr(text, '+', size) || memchr(text, '/', size))
+		return KETTLE_EINVAL;
+	AUTO_FREE char *padded = xasprintf("%.*s%.*s", (int)size, text, (int)(-size & 3), "===");
+	for (char *at = padded; *at; at++)
+		*at = *at == '-' ? '+' : *at == '_' ? '/' : *at;
+	return base64_decode(padded, strlen(padded), ret_data, ret_size);
 }
 
 int

@@ -111,9 +111,7 @@ random_token(const char *prefix, char ret_hash[65])
 {
 	unsigned char bytes[TOKEN_BYTES];
 	random_bytes(bytes, sizeof(bytes));
-	AUTO_FREE char *base64 = base64_encode(bytes, sizeof(bytes));
-	for (char *at = base64; *at; at++)
-		*at = *at == '+' ? '-' : *at == '/' ? '_' : *at == '=' ? '\0' : *at;
+	AUTO_FREE char *base64 = base64url_encode(bytes, sizeof(bytes));
 	char *token = xasprintf("%s%s", prefix, base64);
 	sha256_hex(token, strlen(token), ret_hash);
 	return token;

@@ -291,6 +291,19 @@ test_base64(void **state)
 		assert_int_equal(base64_decode(text, strlen(text), &data, &size), 0);
 		assert_int_equal(size, strlen(pairs[i][0]));
 		assert_string_equal(data, pairs[i][0]);
+		AUTO_FREE char *of_url = base64url_encode(pairs[i][0], strlen(pairs[i][0]));
+		AUTO_FREE void *again = NULL;
+		assert_null(strpbrk(of_url, "+/="));
+		assert_int_equal(base64url_decode(of_url, strlen(of_url), &again, &size), 0);
+		assert_int_equal(size, strlen(pairs[i][0]));
+		assert_string_equal(again, pairs[i][0]);
+	}
+	const char *const bad_of_url[] = {"Z", "Zg==", "Zg=", "//79", "Zm+/", "Zh", "Zg\n"};
+	for (size_t i = 0; i < ARRAY_SIZE(bad_of_url); i++) {
+		void *data = NULL;
+		size_t size;
+		assert_int_equal(base64url_decode(bad_of_url[i], strlen(bad_of_url[i]), &data, &size), KETTLE_EINVAL);
+		assert_null(data);
 	}
 	const char *const bad[] = {
 		"Z", "Zg", "Zg=", "Zg==\n", " Zg=", "Zh==", "Zm9=", "Z===", "====", "Zg==Zg==", "Zm-_", "Zm\xc3\xa9"};
