@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/json_access.h"
+#include "base/times.h"
 #include "base/xalloc.h"
 
 #define HASH_SIZE 65
@@ -52,18 +53,31 @@ find(struct callers *callers, const char *hash, uint64_t *ret_generation)
 	return actor;
 }
 
+/* How long a checked token may be remembered: never beyond its end, which has the form of time_text. */
+static int64_t
+keep_ms(const struct kettle_host *host, const char *expires)
+{
+	int64_t now_ms = host->utc_ms(host), end_ms = now_ms;
+	AUTO_FREE char *seconds = xasprintf("%.19s", expires ? expires : "");
+	if (!expires)
+		return CALLERS_KEEP_MS;
+	(void)time_parse_deadline(seconds, now_ms, &end_ms, NULL);
+	return end_ms - now_ms < CALLERS_KEEP_MS ? end_ms - now_ms : CALLERS_KEEP_MS;
+}
+
 /* Remembers a checked token, unless something changed while it was checked. */
 static void
-keep(const struct check *check, json_t *actor)
+keep(const struct check *check, const json_t *token)
 {
 	struct callers *callers = check->callers;
-	uint64_t now_ms = callers->web->host->monotonic_ms(callers->web->host);
+	const struct kettle_host *host = callers->web->host;
+	int64_t until_ms = (int64_t)host->monotonic_ms(host) + keep_ms(host, json_text_or_null(token, "expires"));
 	(void)pthread_mutex_lock(&callers->lock);
 	if (json_object_size(callers->known) >= CALLERS_MAX)
 		(void)json_object_clear(callers->known);
 	if (check->generation == callers->generation)
 		json_object_set_new(callers->known, check->hash,
-			json_pack("{s:O, s:I}", "actor", actor, "until_ms", (json_int_t)(now_ms + CALLERS_KEEP_MS)));
+			json_pack("{s:O, s:I}", "actor", json_object_get(token, "actor"), "until_ms", (json_int_t)until_ms));
 	(void)pthread_mutex_unlock(&callers->lock);
 }
 
@@ -71,10 +85,9 @@ static void
 on_checked(void *arg, const struct kettle_error *err, json_t *result)
 {
 	AUTO_FREE struct check *check = arg;
-	json_t *actor = json_object_get(result, "actor");
 	if (err->code == 0)
-		keep(check, actor);
-	check->done(check->arg, actor, err);
+		keep(check, result);
+	check->done(check->arg, json_object_get(result, "actor"), err);
 }
 
 static void

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who sends a request: the user of its token, or nobody. Checked tokens are remembered, by their hash, for a minute, and
- * forgotten when a token or login is revoked or a user changes.
+ * Who sends a request: the user of its token, or nobody. Checked tokens are remembered, by their hash, for a minute or until
+ * they expire, and forgotten when a token or login is revoked or a user changes.
  */
 #ifndef KETTLE_WEB_CALLER_H
 #define KETTLE_WEB_CALLER_H
