@@ -228,7 +228,8 @@ http_rules_check(const struct http_rules *rules, struct kettle_error *err)
 			return kettle_blame(err, KETTLE_CAUSE_NONE, "trusted_proxies",
 				kettle_fail(err, KETTLE_EINVAL,
 					"`trusted_proxies` has what is no address or network, such as 10.0.0.0/8: %.100s", *proxy));
-	return listener_check(rules->listen, err);
+	int rc = cors_check(rules->cors_origins, err);
+	return rc < 0 ? rc : listener_check(rules->listen, err);
 }
 
 /* Those of rules that were checked. */
@@ -242,6 +243,18 @@ read_proxies(struct http_server *server, const char *const *given)
 	while (server->proxies_count < count &&
 		   network_parse(given[server->proxies_count], &server->proxies[server->proxies_count]))
 		server->proxies_count++;
+}
+
+static char **
+copy_texts(const char *const *given)
+{
+	size_t count = 0;
+	while (given && given[count])
+		count++;
+	char **copy = count ? xcalloc(count + 1, sizeof(*copy)) : NULL;
+	for (size_t i = 0; i < count; i++)
+		copy[i] = xstrdup(given[i]);
+	return copy;
 }
 
 static int
@@ -305,6 +318,7 @@ make_server(const struct kettle_host *host, const struct http_rules *rules, cons
 		.title = xstrdup(rules->title ? rules->title : "The HTTP server"),
 		.certificate = rules->certificate ? xstrdup(rules->certificate) : NULL,
 		.private_key = rules->private_key ? xstrdup(rules->private_key) : NULL,
+		.origins = copy_texts(rules->cors_origins),
 		.connections_max = connections,
 		.address_max = rules->address_connections ? rules->address_connections : connections,
 		.request_ms = MS_PER_S * (rules->request_s ? rules->request_s : HTTP_SERVER_REQUEST_S),

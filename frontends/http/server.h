@@ -50,6 +50,7 @@ struct http_rules {
 	const char *certificate;            /* PEM file with certificate and chain; NULL: no TLS */
 	const char *private_key;            /* PEM file; NULL: it is in `certificate` */
 	const char *const *trusted_proxies; /* addresses and networks (10.0.0.0/8) whose X-Forwarded-For and -Proto count */
+	const char *const *cors_origins;    /* of pages that may read answers, such as https://site.example; NULL: none */
 	unsigned connections;               /* at once; further ones are closed */
 	unsigned address_connections;       /* at once from one address; default: as many as connections */
 	unsigned request_s;                 /* for a client to send a request, or to take an answer that is no stream */
@@ -87,7 +88,7 @@ struct http_events {
 	void (*answered)(void *arg, const struct http_record *record);
 };
 
-/* Checks `listen` and trusted_proxies. [any] EINVAL (member: the rule). */
+/* Checks `listen`, trusted_proxies and cors_origins. [any] EINVAL (member: the rule). */
 int http_rules_check(const struct http_rules *rules, struct kettle_error *err);
 /*
  * Starts a server. Copies the rules; borrows events for its life. Checks `listen`, trusted_proxies, the certificate and

@@ -34,6 +34,9 @@ server_unref(struct http_server *server)
 	(void)pthread_mutex_destroy(&server->lock);
 	(void)close(server->wake_fd);
 	free(server->proxies);
+	for (size_t i = 0; server->origins && server->origins[i]; i++)
+		free(server->origins[i]);
+	free(server->origins);
 	free(server->title);
 	free(server->certificate);
 	free(server->private_key);

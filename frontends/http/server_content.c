@@ -5,6 +5,7 @@
 #include "http/server_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/xalloc.h"
 
@@ -25,10 +26,12 @@ content_of(struct MHD_Response *response_take, uint64_t size, const char *type, 
 struct http_content *
 http_content_new(const char *type, const void *body, size_t size, const struct http_header *headers)
 {
-	/* The library copies and does not write; its parameter only lacks the const. */
-	return content_of(
-		MHD_create_response_from_buffer(size, (void *)(uintptr_t)(size ? body : ""), MHD_RESPMEM_MUST_COPY), size, type,
-		headers);
+	void *copy = xmalloc(size + 1);
+	(void)memcpy(copy, size ? body : "", size);
+	struct http_content *content =
+		content_of(MHD_create_response_from_buffer(size, copy, MHD_RESPMEM_MUST_FREE), size, type, headers);
+	content->body = copy;
+	return content;
 }
 
 struct http_content *

@@ -26,6 +26,7 @@ struct http_server {
 	const struct http_events *events;
 	void *arg;
 	char *title, *certificate, *private_key;
+	char **origins; /* of pages that may read, NULL at the end; NULL: none */
 	struct network *proxies;
 	size_t proxies_count;
 	unsigned connections_max, address_max, request_ms, drain_ms;
@@ -109,6 +110,7 @@ struct http_content {
 	unsigned refs; /* atomic */
 	struct MHD_Response *response;
 	uint64_t size;
+	void *body; /* in memory, the response's; or NULL */
 	bool reads; /* the library asks for its bytes while it sends */
 };
 
@@ -153,6 +155,15 @@ void request_drop(struct http_request *request);
 void request_left(struct http_request *request);
 /* Sends the answers that other threads gave. Thread. */
 void requests_send(struct http_server *server);
+
+/* server_cors.c: pages of other sites that may read */
+
+/* Checks a list of origins, which ends with NULL; NULL is an empty one. EINVAL (member: cors_origins). [any] */
+int cors_check(const char *const *origins, struct kettle_error *err);
+/* Answers what a browser asks before such a page's request; false: the request is something else. Thread. */
+bool cors_preflight(struct http_request *request);
+/* Adds to an answer which page may read it. Thread. */
+void cors_mark(struct http_request *request);
 
 /* server_stream.c */
 

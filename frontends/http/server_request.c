@@ -182,6 +182,7 @@ read_head(struct http_request *request, const char *url, const char *method, con
 static enum MHD_Result
 send_answer(struct http_request *request)
 {
+	cors_mark(request);
 	struct http_content *content = request->content;
 	bool stream = content->size == MHD_SIZE_UNKNOWN;
 	uint64_t ms = request->server->request_ms + (stream ? 0 : content->size / HTTP_SERVER_RATE * MS_PER_S);
@@ -238,7 +239,7 @@ handle_head(struct http_request *request, const char *url, const char *method, c
 		return send_early(request);
 	}
 	request->passed = true;
-	size_t accepted = events->head ? events->head(server->arg, request) : 0;
+	size_t accepted = !cors_preflight(request) && events->head ? events->head(server->arg, request) : 0;
 	if (!request->is_answered && request->expected > accepted)
 		refuse(request, MHD_HTTP_CONTENT_TOO_LARGE);
 	if (!request->is_answered && !has_room(request))

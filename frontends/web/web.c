@@ -80,6 +80,10 @@ static const struct kettle_option options[] = {
 	{.key = "trusted_proxies",
 		.type = KETTLE_OPTION_STRINGS,
 		.help = "Addresses and networks, such as 10.0.0.0/8, whose X-Forwarded-For and X-Forwarded-Proto count."},
+	{.key = "cors_origins",
+		.type = KETTLE_OPTION_STRINGS,
+		.help = "Origins, such as https://site.example, whose pages may read answers to GET and HEAD, without cookies; "
+				"default: none."},
 	{.key = "connections",
 		.type = KETTLE_OPTION_INT,
 		.default_value = "6000",
@@ -118,7 +122,7 @@ static const struct kettle_option options[] = {
 struct frontend {
 	struct web web;
 	uint64_t subscription;
-	const char **proxies;
+	const char **proxies, **origins; /* texts of the options, NULL at the end */
 	struct http_content *openapi, *page, *hints;
 	char openapi_tag[TAG_SIZE], page_tag[TAG_SIZE], hints_tag[TAG_SIZE];
 	kettle_fn stopped;
@@ -325,6 +329,7 @@ rules_of(const struct frontend *frontend)
 		.certificate = json_text_or_null(section, "certificate"),
 		.private_key = json_text_or_null(section, "private_key"),
 		.trusted_proxies = frontend->proxies,
+		.cors_origins = frontend->origins,
 		.connections = (unsigned)member_int(section, "connections"),
 		.address_connections = (unsigned)member_int(section, "address_connections")};
 }
@@ -433,6 +438,7 @@ destroy(void *self)
 	json_decref(web->self);
 	json_decref(web->options);
 	free(frontend->proxies);
+	free(frontend->origins);
 	free(frontend);
 }
 
@@ -456,22 +462,31 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	return 0;
 }
 
+/* The texts of a list, borrowed, with NULL at the end; a new array. */
+static const char **
+texts_of(const json_t *section, const char *key)
+{
+	const json_t *list = json_object_get(section, key);
+	const char **texts = xcalloc(json_array_size(list) + 1, sizeof(char *));
+	for (size_t i = 0; i < json_array_size(list); i++)
+		texts[i] = json_string_value(json_array_get(list, i));
+	return texts;
+}
+
 static int
 configure(void *self, const json_t *section, struct kettle_error *err)
 {
 	struct frontend *frontend = self;
-	const json_t *proxies = json_object_get(section, "trusted_proxies");
 	const char *mode = json_text_or_empty(section, "socket_mode");
 	if (!*mode || strspn(mode, "01234567") != strlen(mode) || strlen(mode) > 4)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "socket_mode",
 			kettle_fail(err, KETTLE_EINVAL, "`socket_mode` is no mode in octal, such as 0660: %.20s", mode));
 	json_decref(frontend->web.options);
 	free(frontend->proxies);
+	free(frontend->origins);
 	frontend->web.options = json_deep_copy(section);
-	proxies = json_object_get(frontend->web.options, "trusted_proxies");
-	frontend->proxies = xcalloc(json_array_size(proxies) + 1, sizeof(char *));
-	for (size_t i = 0; i < json_array_size(proxies); i++)
-		frontend->proxies[i] = json_string_value(json_array_get(proxies, i));
+	frontend->proxies = texts_of(frontend->web.options, "trusted_proxies");
+	frontend->origins = texts_of(frontend->web.options, "cors_origins");
 	const char *url = json_text_or_null(section, "url");
 	if (url && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "url",
