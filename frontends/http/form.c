@@ -359,17 +359,3 @@ query_value(const struct query *query, const char *name)
 			return query->parameters[i].value;
 	return NULL;
 }
-
-char *
-cookie_value(const char *header, const char *name)
-{
-	size_t name_size = strlen(name);
-	for (const char *at = header ? header : ""; *at;) {
-		at += strspn(at, "; ");
-		size_t size = strcspn(at, ";");
-		if (size > name_size && strncmp(at, name, name_size) == 0 && at[name_size] == '=')
-			return xstrndup(at + name_size + 1, size - name_size - 1);
-		at += size;
-	}
-	return xstrdup("");
-}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What clients send in bodies, queries and cookies, over the whole text. Pure. [any] */
+/* What clients send in bodies and queries: multipart forms, queries, over the whole text. Pure. [any] */
 #ifndef KETTLE_HTTP_FORM_H
 #define KETTLE_HTTP_FORM_H
 
@@ -46,8 +46,5 @@ void query_free(struct query *query);
 int query_check(const struct query *query, const char *const *names, struct kettle_error *err);
 /* The first value of that name; NULL: there is none. */
 const char *query_value(const struct query *query, const char *name);
-
-/* The value of the first cookie of that name in the header Cookie (NULL: there is none); new string, "": it has none. */
-char *cookie_value(const char *header, const char *name);
 
 #endif

@@ -5,12 +5,24 @@
 #include "http/percent.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/utf8.h"
 
 #define C0_END 0x20
 #define C1_BEGIN 0x7f /* DEL is before them */
 #define C1_END 0xa0
+
+void
+percent_add(struct buf *text, const char *value)
+{
+	for (const unsigned char *at = (const unsigned char *)value; *at; at++)
+		if ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') ||
+			strchr("-._~", *at))
+			buf_add(text, at, 1);
+		else
+			buf_printf(text, "%%%02X", *at);
+}
 
 static int
 digit_of(char c)

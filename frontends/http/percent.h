@@ -6,6 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/buf.h"
+
+/* Adds a value of a query. */
+void percent_add(struct buf *text, const char *value);
+
 /*
  * Decodes size bytes into `to`, which has room for as many and a NUL; plus: `+` is a blank. false: an incomplete escape,
  * or the result is no UTF-8 or has control characters.

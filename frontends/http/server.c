@@ -335,6 +335,18 @@ make_server(const struct kettle_host *host, const struct http_rules *rules, cons
 	return server;
 }
 
+static void
+log_address(const struct http_server *server, const char *listen)
+{
+	const struct kettle_host *host = server->host;
+	const char *end = server->port ? strrchr(listen, ':') : NULL;
+	if (end)
+		host->log(host, KETTLE_LOG_INFO, "%s listens on %.*s, port %d.", server->title, (int)(end - listen), listen,
+			server->port);
+	else
+		host->log(host, KETTLE_LOG_INFO, "%s listens on %s.", server->title, listen);
+}
+
 int
 http_server_start(const struct kettle_host *host, const struct http_rules *rules, const struct http_events *events,
 	void *arg, struct http_server **ret_server, struct kettle_error *err)
@@ -352,6 +364,7 @@ http_server_start(const struct kettle_host *host, const struct http_rules *rules
 	if (rc == 0)
 		rc = start_thread(server, err);
 	if (rc == 0) {
+		log_address(server, rules->listen);
 		*ret_server = server;
 		return 0;
 	}

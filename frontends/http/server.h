@@ -91,7 +91,7 @@ struct http_events {
 /* Checks `listen`, trusted_proxies and cors_origins. [any] EINVAL (member: the rule). */
 int http_rules_check(const struct http_rules *rules, struct kettle_error *err);
 /*
- * Starts a server. Copies the rules; borrows events for its life. Checks `listen`, trusted_proxies, the certificate and
+ * Starts a server, and logs its address. Copies the rules; borrows events for its life. Checks `listen`, trusted_proxies, the certificate and
  * that the address is free. Loop thread. EINVAL, EUNAVAIL (member: the rule).
  */
 int http_server_start(const struct kettle_host *host, const struct http_rules *rules, const struct http_events *events,
@@ -125,6 +125,8 @@ const char *http_path(const struct http_request *request);
 const char *http_query(const struct http_request *request);
 /* The value of the first header of that name, in any case; NULL: there is none. */
 const char *http_header_value(const struct http_request *request, const char *name);
+/* The value of the first cookie of that name; NULL: there is none. */
+const char *http_cookie_value(const struct http_request *request, const char *name);
 /* The body, with a NUL behind it. */
 const char *http_body(const struct http_request *request, size_t *ret_size);
 /* The client's address, as a trusted proxy says it or else as it is; "unix" for a unix socket without one. */

@@ -417,16 +417,28 @@ http_query(const struct http_request *request)
 	return request->query;
 }
 
-const char *
-http_header_value(const struct http_request *request, const char *name)
+static const char *
+find_value(const struct http_request *request, enum MHD_ValueKind kind, const char *name)
 {
 	struct http_server *server = request->server;
 	const char *value = NULL;
 	(void)pthread_mutex_lock(&server->lock);
 	if (request->connection)
-		value = MHD_lookup_connection_value(request->connection->mhd, MHD_HEADER_KIND, name);
+		value = MHD_lookup_connection_value(request->connection->mhd, kind, name);
 	(void)pthread_mutex_unlock(&server->lock);
 	return value;
+}
+
+const char *
+http_header_value(const struct http_request *request, const char *name)
+{
+	return find_value(request, MHD_HEADER_KIND, name);
+}
+
+const char *
+http_cookie_value(const struct http_request *request, const char *name)
+{
+	return find_value(request, MHD_COOKIE_KIND, name);
 }
 
 const char *

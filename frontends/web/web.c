@@ -9,17 +9,18 @@
 #include <config.h>
 
 #include <kettle/plugin.h>
+#include <openssl/crypto.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/json_access.h"
-#include "base/number.h"
 #include "base/xalloc.h"
 #include "web/accounts/accounts.h"
 #include "web/api/api.h"
 #include "web/visit/caller.h"
-#include "web/compat/compat.h"
+#include "common/recent.h"
 #include "web/compat/routes.h"
 #include "web/api/feeds.h"
 #include "web/api/links.h"
@@ -35,87 +36,63 @@
 #define OCTAL 8
 #define IGNORED_MAX (64u << 10) /* bytes of a body that nothing reads */
 
+/* clang-format off */
+#define OPTION(name, kind, text, ...) {.key = name, .type = KETTLE_OPTION_##kind, .help = text, ##__VA_ARGS__}
 /* Where users log in by a browser. */
 #define PROVIDER(name, title) \
-	{.key = name "_client_id", \
-		.type = KETTLE_OPTION_STRING, \
-		.help = "The id of this server at " title "; default: no logins by it."}, \
-		{.key = name "_client_secret_env", \
-			.type = KETTLE_OPTION_STRING, \
-			.help = "The environment variable with the secret that belongs to it."}, \
-		{.key = name "_client_secret_file", \
-			.type = KETTLE_OPTION_PATH, \
-			.help = "The file with that secret, in place of `" name "_client_secret_env`."}, \
-		{.key = name "_authorize_url", \
-			.type = KETTLE_OPTION_STRING, \
-			.help = "Where " title " asks users; for GitHub and Discord, the default is theirs."}, \
-		{.key = name "_token_url", .type = KETTLE_OPTION_STRING, .help = "Where a code becomes a token."}, \
-	{ \
-		.key = name "_user_url", .type = KETTLE_OPTION_STRING, .help = "Where the token says who the user is." \
-	}
+	OPTION(name "_client_id", STRING, "The id of this server at " title "; default: no logins by it."), \
+	OPTION(name "_client_secret_env", STRING, "The environment variable with the secret that belongs to it."), \
+	OPTION(name "_client_secret_file", PATH, "The file with that secret, in place of `" name "_client_secret_env`."), \
+	OPTION(name "_authorize_url", STRING, \
+		"Where " title " asks users; for GitHub and Discord, the default is theirs."), \
+	OPTION(name "_token_url", STRING, "Where a code becomes a token."), \
+	OPTION(name "_user_url", STRING, "Where the token says who the user is.")
 
 static const struct kettle_option options[] = {
 	PROVIDER("github", "GitHub"),
 	PROVIDER("discord", "Discord"),
 	PROVIDER("oidc", "an OpenID Connect provider"),
-	{.key = "oidc_issuer", .type = KETTLE_OPTION_STRING, .help = "The `iss` that its ID tokens must have."},
-	{.key = "listen",
-		.type = KETTLE_OPTION_STRING,
-		.default_value = "127.0.0.1:8481",
-		.help = "ADDRESS:PORT, or unix:PATH; a proxy in front of it, or `certificate`, does TLS."},
-	{.key = "url",
-		.type = KETTLE_OPTION_STRING,
-		.help =
-			"The address by which clients reach it, such as https://kettle.example; default: no links to it are made."},
-	{.key = "socket_mode",
-		.type = KETTLE_OPTION_STRING,
-		.default_value = "0660",
-		.help = "The mode of a unix socket, in octal."},
-	{.key = "certificate",
-		.type = KETTLE_OPTION_PATH,
-		.help = "A PEM file with the certificate and its chain; default: no TLS."},
-	{.key = "private_key",
-		.type = KETTLE_OPTION_PATH,
-		.help = "A PEM file with the key of `certificate`; default: it is in that file."},
-	{.key = "trusted_proxies",
-		.type = KETTLE_OPTION_STRINGS,
-		.help = "Addresses and networks, such as 10.0.0.0/8, whose X-Forwarded-For and X-Forwarded-Proto count."},
-	{.key = "cors_origins",
-		.type = KETTLE_OPTION_STRINGS,
-		.help = "Origins, such as https://site.example, whose pages may read answers to GET and HEAD, without cookies; "
-				"default: none."},
-	{.key = "connections",
-		.type = KETTLE_OPTION_INT,
-		.default_value = "6000",
-		.min = 1,
-		.max = 100000,
-		.help = "Connections at once; further ones are closed."},
-	{.key = "address_connections",
-		.type = KETTLE_OPTION_INT,
-		.default_value = "6000",
-		.min = 1,
-		.max = 100000,
-		.help = "Connections at once from one address."},
-	{.key = "access_log",
-		.type = KETTLE_OPTION_BOOL,
-		.default_value = "false",
-		.help = "Whether each request is logged, without its query and credentials."},
-	{.key = "metrics_token_env",
-		.type = KETTLE_OPTION_STRING,
-		.help = "The environment variable with the token that /metrics and /ready ask for; default: they answer this "
-				"machine alone."},
-	{.key = "metrics_token_file",
-		.type = KETTLE_OPTION_PATH,
-		.help = "The file with that token, in place of `metrics_token_env`."},
-	{.key = "admin_token_env",
-		.type = KETTLE_OPTION_STRING,
-		.help = "The environment variable with the token of KernelBot's admin calls; default: they are refused."},
-	{.key = "admin_token_file",
-		.type = KETTLE_OPTION_PATH,
-		.help = "The file with that token, in place of `admin_token_env`."},
-	{.key = "task_root",
-		.type = KETTLE_OPTION_PATH,
-		.help = "The folder of tasks from which an admin call may create boards; default: none."},
+	OPTION("oidc_issuer", STRING, "The `iss` that its ID tokens must have."),
+	OPTION("listen", STRING,
+		"ADDRESS:PORT, or unix:PATH; a proxy in front of it, or `certificate`, does TLS.", .default_value = "127.0.0.1:8481"),
+	OPTION("url", STRING,
+		"The address by which clients reach it, such as https://kettle.example; default: no links to it are made."),
+	OPTION("socket_mode", STRING, "The mode of a unix socket, in octal.", .default_value = "0660"),
+	OPTION("certificate", PATH, "A PEM file with the certificate and its chain; default: no TLS."),
+	OPTION("private_key", PATH, "A PEM file with the key of `certificate`; default: it is in that file."),
+	OPTION("trusted_proxies", STRINGS,
+		"Addresses and networks, such as 10.0.0.0/8, whose X-Forwarded-For and X-Forwarded-Proto count."),
+	OPTION("cors_origins", STRINGS,
+		"Origins, such as https://site.example, whose pages may read answers to GET and HEAD, without cookies; "
+		"default: none."),
+	OPTION("connections", INT,
+		"Connections at once; further ones are closed.", .default_value = "6000", .min = 1, .max = 100000),
+	OPTION("address_connections", INT,
+		"Connections at once from one address.", .default_value = "6000", .min = 1, .max = 100000),
+	OPTION("access_log", BOOL,
+		"Whether each request is logged, without its query and credentials.", .default_value = "false"),
+	OPTION("metrics_token_env", STRING,
+		"The environment variable with the token that /metrics and /ready ask for; default: they answer this "
+		"machine alone."),
+	OPTION("metrics_token_file", PATH, "The file with that token, in place of `metrics_token_env`."),
+	OPTION("admin_token_env", STRING,
+		"The environment variable with the token of KernelBot's admin calls; default: they are refused."),
+	OPTION("admin_token_file", PATH, "The file with that token, in place of `admin_token_env`."),
+	OPTION("task_root", PATH, "The folder of tasks from which an admin call may create boards; default: none."),
+	OPTION("problems_repository", STRING,
+		"The repository from which KernelBot's admin call updates problems, where it names none; default: it must."),
+	OPTION("problems_branch", STRING, "The branch, where the call names none; default: the repository's own."),
+};
+/* clang-format on */
+
+/* Texts that stay as they are while the server runs. */
+enum { OPENAPI, DOCS, HINTS, DOCUMENTS };
+static const struct {
+	const char *path, *type;
+} documents[] = {
+	[OPENAPI] = {"openapi.json", "application/json"},
+	[DOCS] = {"docs", "text/html; charset=utf-8"},
+	[HINTS] = {"llms.txt", "text/plain; charset=utf-8"},
 };
 
 /* A run of the server, from a start of the plugin to its stop. */
@@ -123,32 +100,15 @@ struct frontend {
 	struct web web;
 	uint64_t subscription;
 	const char **proxies, **origins; /* texts of the options, NULL at the end */
-	struct http_content *openapi, *page, *hints;
-	char openapi_tag[TAG_SIZE], page_tag[TAG_SIZE], hints_tag[TAG_SIZE];
+	struct document {
+		struct http_content *content;
+		char tag[TAG_SIZE];
+	} documents[DOCUMENTS];
 	kettle_fn stopped;
 	void *stopped_arg;
 };
 
 /* ---- routes ---- */
-
-static void
-answer_kept(struct http_request *request, struct http_content *content, const char *tag)
-{
-	if (http_method(request) != HTTP_GET && http_method(request) != HTTP_HEAD)
-		respond_not_allowed(request, "GET, HEAD");
-	else
-		http_answer(request, respond_knows(request, tag) ? STATUS_NOT_MODIFIED : STATUS_OK, http_content_ref(content));
-}
-
-static void
-answer_health(struct http_request *request)
-{
-	AUTO_JSON json_t *value = json_pack("{s:s}", "status", "ok");
-	if (http_method(request) != HTTP_GET && http_method(request) != HTTP_HEAD)
-		respond_not_allowed(request, "GET, HEAD");
-	else
-		respond_json(request, STATUS_OK, value);
-}
 
 static void
 answer_nothing(struct http_request *request)
@@ -183,6 +143,26 @@ route_api(struct web *web, struct http_request *request)
 		api_request(web, request, name);
 }
 
+/* Answers what has one word: a read of what the server or the whole of Kettle is. */
+static void
+route_word(struct frontend *frontend, struct http_request *request, const char *word)
+{
+	size_t i = 0;
+	while (i < DOCUMENTS && strcmp(documents[i].path, word) != 0)
+		i++;
+	bool is_health = strcmp(word, "health") == 0, is_ready = strcmp(word, "ready") == 0;
+	if (!is_health && !is_ready && strcmp(word, "metrics") != 0 && i == DOCUMENTS)
+		answer_nothing(request);
+	else if (http_method(request) != HTTP_GET && http_method(request) != HTTP_HEAD)
+		respond_not_allowed(request, "GET, HEAD");
+	else if (i < DOCUMENTS)
+		respond_known(request, http_content_ref(frontend->documents[i].content), frontend->documents[i].tag);
+	else if (is_health)
+		respond_text(request, STATUS_OK, "application/json", "{\"status\":\"ok\"}");
+	else
+		(is_ready ? operations_ready : operations_metrics)(&frontend->web, request);
+}
+
 static void
 on_request(void *arg, struct http_request *request)
 {
@@ -195,36 +175,35 @@ on_request(void *arg, struct http_request *request)
 		route_api(web, request);
 	else if (!first || http_segment(request, 1))
 		answer_nothing(request);
-	else if (strcmp(first, "health") == 0)
-		answer_health(request);
-	else if (strcmp(first, "ready") == 0)
-		operations_ready(web, request);
-	else if (strcmp(first, "metrics") == 0)
-		operations_metrics(web, request);
-	else if (strcmp(first, "openapi.json") == 0)
-		answer_kept(request, frontend->openapi, frontend->openapi_tag);
-	else if (strcmp(first, "docs") == 0)
-		answer_kept(request, frontend->page, frontend->page_tag);
-	else if (strcmp(first, "llms.txt") == 0)
-		answer_kept(request, frontend->hints, frontend->hints_tag);
 	else
-		answer_nothing(request);
+		route_word(frontend, request, first);
+}
+
+/* How much body a request may have; 0: nothing reads it. */
+static size_t
+body_max(const struct http_request *request)
+{
+	if (http_method(request) == HTTP_POST && segment_is(request, 0, "api"))
+		return API_BODY_MAX;
+	size_t max = compat_body_max(request);
+	return max == 0 && http_method(request) == HTTP_POST ? accounts_body_max(request) : max;
 }
 
 /* What the server itself refuses: in the form of the errors of its address, where that can be read. */
 static void
 on_refused(void *arg, struct http_request *request, unsigned status)
 {
-	const char *sentence = "The head of the request is malformed or ambiguous, or its path is.";
+	char sentence[80] = "The head of the request is malformed or ambiguous, or its path is.";
 	int code = KETTLE_EINVAL;
+	size_t max = body_max(request);
 	(void)arg;
 	if (status == STATUS_LENGTH_REQUIRED) {
-		sentence = "The request needs a Content-Length.";
+		(void)strcpy(sentence, "The request needs a Content-Length.");
 	} else if (status == STATUS_TOO_LARGE) {
-		sentence = "The body is larger than this address takes.";
+		(void)snprintf(sentence, sizeof(sentence), "The body has more than %zu bytes.", max ? max : IGNORED_MAX);
 		code = KETTLE_ETOOBIG;
 	} else if (status == STATUS_UNAVAILABLE) {
-		sentence = "The server takes no such request now: try again later.";
+		(void)strcpy(sentence, "The server takes no such request now: try again later.");
 		code = KETTLE_EUNAVAIL;
 	}
 	AUTO_JSON json_t *value = compat_body_max(request) ? json_pack("{s:s}", "detail", sentence)
@@ -233,14 +212,11 @@ on_refused(void *arg, struct http_request *request, unsigned status)
 	respond_retry(request, status, value, 0);
 }
 
-/* How much body a request may have. Without a length it is not read. */
+/* A body without a length is not read. */
 static size_t
 on_head(void *arg, struct http_request *request)
 {
-	bool is_command = http_method(request) == HTTP_POST && segment_is(request, 0, "api");
-	size_t max = is_command ? API_BODY_MAX : compat_body_max(request);
-	if (max == 0 && http_method(request) == HTTP_POST)
-		max = accounts_body_max(request);
+	size_t max = body_max(request);
 	/* What no address takes is read, and refused by its method or path. */
 	if (max == 0)
 		return IGNORED_MAX;
@@ -273,7 +249,7 @@ static void
 on_event(void *arg, const json_t *event)
 {
 	struct frontend *frontend = arg;
-	callers_event(frontend->web.callers, event);
+	callers_event(&frontend->web, event);
 	pages_event(frontend->web.pages, event);
 	feeds_event(frontend->web.feeds, event);
 }
@@ -294,29 +270,21 @@ open_commands(const struct kettle_host *host)
 }
 
 static void
-make_pages(struct frontend *frontend)
+make_documents(struct frontend *frontend)
 {
 	AUTO_JSON json_t *document = openapi_make(&frontend->web);
 	AUTO_FREE char *openapi = json_dumps(document, JSON_COMPACT), *page = openapi_page(&frontend->web);
-	AUTO_FREE char *hints = openapi_hints(&frontend->web);
-	frontend->openapi = respond_kept("application/json", openapi, strlen(openapi), frontend->openapi_tag);
-	frontend->page = respond_kept("text/html; charset=utf-8", page, strlen(page), frontend->page_tag);
-	frontend->hints = respond_kept("text/plain; charset=utf-8", hints, strlen(hints), frontend->hints_tag);
+	const char *const texts[] = {[OPENAPI] = openapi, [DOCS] = page, [HINTS] = openapi_hints};
+	for (size_t i = 0; i < DOCUMENTS; i++)
+		frontend->documents[i].content =
+			respond_kept(documents[i].type, texts[i], strlen(texts[i]), frontend->documents[i].tag);
 }
 
 static void
-unmake_pages(struct frontend *frontend)
+free_documents(struct frontend *frontend)
 {
-	http_content_unref(STEAL(frontend->openapi));
-	http_content_unref(STEAL(frontend->page));
-	http_content_unref(STEAL(frontend->hints));
-}
-
-static int
-follow_events(struct frontend *frontend, struct kettle_error *err)
-{
-	const struct kettle_host *host = frontend->web.host;
-	return host->subscribe(host, frontend->web.self, NULL, -1, on_event, frontend, &frontend->subscription, err);
+	for (size_t i = 0; i < DOCUMENTS; i++)
+		http_content_unref(STEAL(frontend->documents[i].content));
 }
 
 static struct http_rules
@@ -337,19 +305,8 @@ rules_of(const struct frontend *frontend)
 static int
 open_server(struct frontend *frontend, struct kettle_error *err)
 {
-	const struct kettle_host *host = frontend->web.host;
 	const struct http_rules rules = rules_of(frontend);
-	int rc = http_server_start(host, &rules, &events, frontend, &frontend->web.server, err);
-	if (rc < 0)
-		return rc;
-	int port = http_server_port(frontend->web.server);
-	const char *end = port ? strrchr(rules.listen, ':') : NULL;
-	if (end)
-		host->log(host, KETTLE_LOG_INFO, "The web frontend listens on %.*s, port %d.", (int)(end - rules.listen),
-			rules.listen, port);
-	else
-		host->log(host, KETTLE_LOG_INFO, "The web frontend listens on %s.", rules.listen);
-	return 0;
+	return http_server_start(frontend->web.host, &rules, &events, frontend, &frontend->web.server, err);
 }
 
 /* Says where links to published files lead. */
@@ -357,11 +314,9 @@ static int
 serve_links(const struct frontend *frontend, struct kettle_error *err)
 {
 	const struct kettle_host *host = frontend->web.host;
-	const char *url = json_text_or_null(frontend->web.options, "url");
-	if (!url)
+	if (!json_text_or_null(frontend->web.options, "url"))
 		return 0;
-	size_t len = strlen(url);
-	AUTO_FREE char *base = xasprintf("%.*s" LINKS, (int)(len && url[len - 1] == '/' ? len - 1 : len), url);
+	AUTO_FREE char *base = web_address(&frontend->web, LINKS);
 	return host->link_base(host, base, err);
 }
 
@@ -374,15 +329,16 @@ close_rest(struct frontend *frontend)
 	if (frontend->subscription)
 		(void)host->unsubscribe(host, frontend->subscription, NULL, NULL);
 	frontend->subscription = 0;
-	unmake_pages(frontend);
+	free_documents(frontend);
 }
 
 static int
 start(void *self, struct kettle_error *err)
 {
 	struct frontend *frontend = self;
-	make_pages(frontend);
-	int rc = follow_events(frontend, err);
+	make_documents(frontend);
+	const struct kettle_host *host = frontend->web.host;
+	int rc = host->subscribe(host, frontend->web.self, NULL, -1, on_event, frontend, &frontend->subscription, err);
 	if (rc == 0)
 		rc = visits_start(frontend->web.visits, err);
 	if (rc == 0)
@@ -426,13 +382,14 @@ destroy(void *self)
 	if (!frontend)
 		return;
 	struct web *web = &frontend->web;
-	unmake_pages(frontend);
-	callers_free(web->callers);
+	free_documents(frontend);
+	recent_free(web->tokens);
+	recent_free(web->logins);
+	recent_free(web->states);
+	OPENSSL_cleanse(web->form_key, sizeof(web->form_key));
 	visits_free(web->visits);
 	pages_free(web->pages);
 	feeds_free(web->feeds);
-	logins_free(web->logins);
-	accounts_free(web->accounts);
 	json_decref(web->commands);
 	json_decref(web->nobody);
 	json_decref(web->self);
@@ -452,12 +409,13 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	web->nobody = json_pack("{s:s, s:s, s:s}", "provider", "web", "subject", "nobody", "name", "nobody");
 	web->self = json_pack("{s:s, s:s, s:s, s:s}", "provider", "web", "subject", "web", "name", "web", "role", "admin");
 	web->commands = open_commands(host);
-	web->callers = callers_new(web);
+	web->tokens = recent_new(host, WEB_RECENT_MAX);
+	web->logins = recent_new(host, WEB_RECENT_MAX);
+	web->states = recent_new(host, WEB_RECENT_MAX);
+	random_bytes(web->form_key, sizeof(web->form_key));
 	web->visits = visits_new(web);
 	web->pages = pages_new(web);
 	web->feeds = feeds_new(web);
-	web->logins = logins_new(web);
-	web->accounts = accounts_new(web);
 	*ret_self = frontend;
 	return 0;
 }

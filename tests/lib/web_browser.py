@@ -77,9 +77,9 @@ class Browser:
                     del self.cookies[name]
         return found
 
-    def start(self, name="github", next_path="/docs"):
+    def start(self, name="github", next_path="/docs", join=False):
         """Where the provider would ask the user: the parameters of its address."""
-        found = self.go(f"/auth/start/{name}?{urllib.parse.urlencode({'next': next_path})}")
+        found = self.go(f"/auth/start/{name}?{'join=1&' * join}{urllib.parse.urlencode({'next': next_path})}")
         assert found.status == 303 and found.headers["Location"].startswith(f"{self.provider.url}/authorize?"), found
         asked = dict(urllib.parse.parse_qsl(found.headers["Location"].partition("?")[2]))
         assert asked["client_id"] == f"id-of-{name}" and asked["redirect_uri"] == f"http://kettle.test/auth/return/{name}", asked
@@ -90,6 +90,12 @@ class Browser:
         """The user comes back from the provider."""
         self.provider.asked[code] = asked
         return self.go(f"/auth/return/{name}?{urllib.parse.urlencode({'code': code, 'state': asked['state']})}")
+
+    def join(self, code, name="github"):
+        """The user who is logged in adds an account of a provider: where that leads."""
+        found = self.back(self.start(name, join=True), code, name)
+        assert found.status == 303, found
+        return found.headers["Location"]
 
     def log_in(self, code="octo", **more):
         found = self.back(self.start(**more), code)
@@ -112,4 +118,4 @@ def serve(scratch, **more):
 
 def token_of(page):
     """Of the form of a page."""
-    return re.search(r'name="token" value="([0-9a-f]+)"', page.body.decode())[1]
+    return re.search(r'name="token" value="([A-Za-z0-9_-]+)"', page.body.decode())[1]

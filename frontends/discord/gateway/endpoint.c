@@ -207,12 +207,6 @@ endpoint_new(const struct kettle_host *host, const struct endpoint_rules *rules,
 		free_endpoint(e);
 		return rc;
 	}
-	const char *port = strrchr(rules->listen, ':');
-	if (endpoint_port(e))
-		host->log(host, KETTLE_LOG_INFO, "Interactions are taken on %.*s, port %d.", (int)(port - rules->listen),
-			rules->listen, endpoint_port(e));
-	else
-		host->log(host, KETTLE_LOG_INFO, "Interactions are taken on %s.", rules->listen);
 	*ret_endpoint = e;
 	return 0;
 }

@@ -4,20 +4,19 @@
  * confirmation of logins of programs (logins.h).
  *
  * A session is a token of the core, made by `login.begin` and confirmed as the identity that the provider vouches for.
+ * Who is logged in adds an account of another provider by logging in to it, too: a page then shows both users, and only
+ * its button joins them.
  */
 #ifndef KETTLE_WEB_ACCOUNTS_H
 #define KETTLE_WEB_ACCOUNTS_H
 
 #include "web/visit/web.h"
 
-#define ACCOUNTS_FORM_MAX 4096   /* bytes of a form */
-#define ACCOUNTS_STATES_MAX 4096 /* logins at providers that are under way */
+#define ACCOUNTS_FORM_MAX 4096 /* bytes of a form */
 
-struct accounts *accounts_new(struct web *web);
-void accounts_free(struct accounts *accounts); /* NULL is allowed */
 /*
  * Answers what belongs to logins in a browser: /login, /logout, /auth/start/PROVIDER, /auth/return/PROVIDER,
- * /link/CODE. false: the request is for something else. On the server's thread.
+ * /auth/join/KEY, /link/CODE. false: the request is for something else. On the server's thread.
  */
 bool accounts_request(struct web *web, struct http_request *request);
 /* How much body such a request may have; 0: it is for something else. */

@@ -6,22 +6,21 @@
 #ifndef KETTLE_WEB_LOGINS_H
 #define KETTLE_WEB_LOGINS_H
 
-#include "web/visit/web.h"
+#include "web/visit/visit.h"
 
-#define LOGINS_MAX 4096 /* codes remembered, of logins that are not confirmed */
-
-struct logins *logins_new(struct web *web);
-void logins_free(struct logins *logins); /* NULL is allowed */
 /* POST /api/v1/login {"name"}: begins one: {"token", "code", "confirm_url", "expires"}. On the server's thread. */
 void logins_request(struct web *web, struct http_request *request);
-/* GET /auth/init: the same for KernelBot's clients: {"state": the token, …}. On the server's thread. */
-void logins_init(struct web *web, struct http_request *request);
-/* GET /auth/cli/PROVIDER: says where the login of its `state` is confirmed. On the server's thread. */
-void logins_return(struct web *web, struct http_request *request);
+/*
+ * Begins one for a visit whose data are {"name", "token_name": of the token in the answer, "is_reset": as logins_reset},
+ * and answers. A `then` of visits.
+ */
+void logins_begin(struct visit *visit, json_t *result);
+/* The confirmation of the login with this token will end the user's earlier logins of its name. Loop thread. */
+void logins_reset(struct visit *visit, const json_t *token, visit_fn then);
 /*
  * What the holder of an unconfirmed token should do, as a sentence with the link; NULL: this process began no such
  * login. New string. [any]
  */
-char *logins_hint(struct logins *logins, const char *token);
+char *logins_hint(struct web *web, const char *token);
 
 #endif

@@ -8,7 +8,6 @@
 #include "web/api/api.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -72,9 +71,8 @@ argument_of(const json_t *row, const char *name)
 	return NULL;
 }
 
-/* A value of a query as JSON. What is no value of the argument's type stays text, which the core refuses. */
-static json_t *
-value_of(const json_t *argument, const char *text)
+json_t *
+api_value(const json_t *argument, const char *text)
 {
 	long long number = 0;
 	bool is_number = member_is(argument, "type", "int") || member_is(argument, "type", "id");
@@ -96,7 +94,7 @@ read_query(const json_t *row, const char *text, json_t **ret_args, struct kettle
 	for (size_t i = 0; i < query.count && rc == 0; i++) {
 		const char *name = query.parameters[i].name;
 		const json_t *argument = argument_of(row, name);
-		json_t *value = value_of(argument, query.parameters[i].value), *list = json_object_get(args, name);
+		json_t *value = api_value(argument, query.parameters[i].value), *list = json_object_get(args, name);
 		if (member_true(argument, "repeated") && !list)
 			json_object_set_new(args, name, json_pack("[o]", value));
 		else if (member_true(argument, "repeated"))
@@ -166,20 +164,6 @@ take_key(const struct http_request *request, const json_t *row, json_t *args, st
 }
 
 /* ---- the answer ---- */
-
-static void
-fail(struct visit *visit, const struct kettle_error *err)
-{
-	if (visit->stream) {
-		AUTO_JSON json_t *value = error_value(visit->web->host, err);
-		visit_send(visit, "error", value);
-	} else if (err->code == KETTLE_EACCES && visit->actor == visit->web->nobody) {
-		/* With a credential it may be allowed. */
-		respond_refusal(visit->request, STATUS_UNAUTHORIZED, kettle_error_name(err->code), err->message);
-	} else {
-		respond_error(visit->request, visit->web->host, err);
-	}
-}
 
 static void
 answer(struct visit *visit, json_t *result)
@@ -284,7 +268,7 @@ call_command(struct web *web, struct http_request *request, const json_t *row, j
 	if (!wants_stream(request) && is_kept(row, args_take) && answer_kept(web, request, row, data, !token))
 		json_decref(data);
 	else
-		visit_begin(web, request, token, 0, start, fail, data);
+		visit_begin(web, request, token, 0, start, visit_respond_error, data, NULL);
 }
 
 void

@@ -14,6 +14,11 @@
 
 /* Answers a request for the command `name`. On the server's thread. */
 void api_request(struct web *web, struct http_request *request, const char *name);
+/*
+ * A text as a value of an argument of the command table. What is no value of its type stays text, which the core refuses.
+ * New reference.
+ */
+json_t *api_value(const json_t *argument, const char *text);
 /* Whether a command is for requests without a credential: one that only reads. */
 bool api_is_open(const json_t *row);
 /* Whether a GET can call a command: it reads, and its arguments are plain values. */

@@ -210,12 +210,10 @@ open_feed(const struct request *request, const char *board, struct feed **ret_fe
 static void
 add_stream(struct feed *feed, struct http_request *http)
 {
-	static const struct http_header headers[] = {
-		{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}, {NULL, NULL}};
 	struct feeds *feeds = feed->feeds;
 	struct stream *stream = xcalloc(1, sizeof(*stream));
 	*stream = (struct stream){.next = feed->streams, .feeds = feeds, .number = ++feeds->last_number};
-	stream->http = http_stream_open(http, "text/event-stream", headers, on_closed, stream);
+	stream->http = http_stream_open(http, EVENTS_TYPE, respond_uncached, on_closed, stream);
 	feed->streams = stream;
 	feeds->streams++;
 }
@@ -310,7 +308,7 @@ feeds_request(struct feeds *feeds, struct http_request *http)
 		free_request(request);
 		return;
 	}
-	callers_identify(feeds->web->callers, callers_bearer(http), on_caller, request);
+	callers_identify(feeds->web, callers_bearer(http), on_caller, request);
 }
 
 /* Whether the credential of a user's stream may be none any more. */

@@ -5,7 +5,6 @@
 #include "web/api/links.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,8 +17,6 @@
 static int
 send_file(struct http_request *request, const char *path)
 {
-	static const struct http_header headers[] = {
-		{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}, {NULL, NULL}};
 	struct stat about;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
@@ -29,27 +26,18 @@ send_file(struct http_request *request, const char *path)
 		(void)close(fd);
 		return -1;
 	}
-	http_answer(
-		request, STATUS_OK, http_content_file("application/octet-stream", fd, (uint64_t)about.st_size, headers));
+	http_answer(request, STATUS_OK,
+		http_content_file("application/octet-stream", fd, (uint64_t)about.st_size, respond_uncached));
 	return 0;
-}
-
-static void
-fail(struct visit *visit, const struct kettle_error *err)
-{
-	respond_error(visit->request, visit->web->host, err);
 }
 
 static void
 on_taken(struct visit *visit, json_t *result)
 {
-	struct kettle_error err = {0};
-	if (send_file(visit->request, json_text_or_empty(result, "path")) == 0) {
+	if (send_file(visit->request, json_text_or_empty(result, "path")) == 0)
 		visit_end(visit);
-		return;
-	}
-	(void)kettle_fail(&err, KETTLE_EIO, "The file of the link cannot be read.");
-	visit_fail(visit, &err);
+	else
+		visit_refuse(visit, KETTLE_EIO, "The file of the link cannot be read.");
 }
 
 static void
@@ -66,5 +54,5 @@ links_request(struct web *web, struct http_request *request, const char *token)
 	if (http_method(request) != HTTP_GET)
 		respond_not_allowed(request, "GET");
 	else
-		visit_begin(web, request, NULL, 0, take, fail, json_pack("{s:s}", "token", token));
+		visit_begin(web, request, NULL, 0, take, visit_respond_error, json_pack("{s:s}", "token", token), NULL);
 }

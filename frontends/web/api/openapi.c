@@ -4,16 +4,14 @@
 
 #include "web/api/openapi.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/number.h"
 #include "base/xalloc.h"
 #include "web/api/api.h"
-#include "web/visit/html.h"
+#include "http/html.h"
 #include "web/visit/respond.h"
 
 #include "frontends/web/api/openapi_json.h"
@@ -87,25 +85,11 @@ type_of(const json_t *argument)
 		"additionalProperties", 0);
 }
 
-/* The default, which the table has as text, as a value of the argument's type; NULL: there is none. */
-static json_t *
-default_of(const json_t *argument)
-{
-	const char *text = json_text_or_null(argument, "default");
-	long long number = 0;
-	if (!text)
-		return NULL;
-	if (member_is(argument, "type", "bool"))
-		return json_boolean(strcmp(text, "true") == 0);
-	if (member_is(argument, "type", "int") || member_is(argument, "type", "id"))
-		return number_parse_integer(text, &number) ? json_integer(number) : NULL;
-	return json_string(text);
-}
-
 static json_t *
 argument_schema(const json_t *argument)
 {
-	json_t *schema = type_of(argument), *value = default_of(argument);
+	json_t *schema = type_of(argument);
+	const char *usual = json_text_or_null(argument, "default");
 	bool is_text = member_is(argument, "type", "string");
 	if (json_is_array(json_object_get(argument, "choices")))
 		json_object_set_new(schema, "enum", json_copy(json_object_get(argument, "choices")));
@@ -115,8 +99,10 @@ argument_schema(const json_t *argument)
 		json_object_set(schema, is_text ? "minLength" : "minimum", json_object_get(argument, "min"));
 	if (json_object_get(argument, "max"))
 		json_object_set(schema, is_text ? "maxLength" : "maximum", json_object_get(argument, "max"));
-	if (value)
-		json_object_set_new(schema, "default", value);
+	AUTO_JSON json_t *value = usual ? api_value(argument, usual) : NULL;
+	/* The default of a number may be a word, such as "latest". */
+	if (value && json_is_string(value) == member_is(schema, "type", "string"))
+		json_object_set(schema, "default", value);
 	if (member_true(argument, "repeated"))
 		schema = json_pack(
 			"{s:s, s:o, s:i}", "type", "array", "items", schema, "minItems", member_true(argument, "required") ? 1 : 0);
@@ -299,15 +285,10 @@ add_arguments(struct buf *page, const json_t *row)
 	if (json_array_size(json_object_get(row, "args")) == 0)
 		return;
 	buf_adds(page, "<table><tr><th>argument<th>type<th>meaning\n");
-	json_array_foreach(json_object_get(row, "args"), i, argument) {
-		buf_adds(page, "<tr><td><code>");
-		html_add(page, json_text_or_empty(argument, "name"));
-		buf_adds(page, "</code><td>");
-		html_add(page, json_text_or_empty(argument, "type"));
-		buf_adds(page, member_true(argument, "required") ? ", required<td>" : "<td>");
-		html_add(page, json_text_or_empty(argument, "help"));
-		buf_adds(page, "\n");
-	}
+	json_array_foreach(json_object_get(row, "args"), i, argument)
+		html_printf(page, "<tr><td><code>%s</code><td>%s%s<td>%s\n", json_text_or_empty(argument, "name"),
+			json_text_or_empty(argument, "type"), member_true(argument, "required") ? ", required" : "",
+			json_text_or_empty(argument, "help"));
 	buf_adds(page, "</table>\n");
 }
 
@@ -322,41 +303,10 @@ openapi_page(const struct web *web)
 		"<p>Each command is a POST of its arguments, as a JSON object, to <code>/api/v1/COMMAND</code>. "
 		"Those marked GET take them as a query, too. <a href=\"/openapi.json\">The same as OpenAPI.</a></p>\n");
 	json_object_foreach(web->commands, name, row) {
-		buf_adds(&content, "<h2 id=\"");
-		html_add(&content, name);
-		buf_adds(&content, "\">");
-		html_add(&content, name);
-		buf_adds(&content, api_has_get(row) ? " (GET)</h2>\n<p>" : "</h2>\n<p>");
-		html_add(&content, json_text_or_empty(row, "help"));
-		buf_adds(&content, ". Right: ");
-		html_add(&content, json_text_or_empty(row, "right"));
-		buf_adds(&content, ".</p>\n");
+		html_printf(&content, "<h2 id=\"%s\">%s%s</h2>\n<p>%s. Right: %s.</p>\n", name, name,
+			api_has_get(row) ? " (GET)" : "", json_text_or_empty(row, "help"), json_text_or_empty(row, "right"));
 		add_arguments(&content, row);
 	}
 	html_add_page(&page, "The API", &content);
 	return buf_take(&page);
-}
-
-char *
-openapi_hints(const struct web *web)
-{
-	(void)web;
-	struct buf text = {0};
-	buf_adds(&text,
-		"# Kettle\n\n"
-		"> Leaderboards for kernels: a submission is built, run, checked, timed and ranked.\n\n"
-		"Every command is `POST /api/v1/COMMAND` with a JSON object of its arguments; commands that read also take "
-		"GET. "
-		"Send `Authorization: Bearer TOKEN` to act as a user; without it public boards can be read. An error is "
-		"`{\"error\": {\"code\", \"message\"}}`, and a 429 has Retry-After.\n\n"
-		"- [OpenAPI](/openapi.json): all commands, their arguments and answers\n"
-		"- [Boards](/api/v1/leaderboard.list): what can be solved, and on which devices\n"
-		"- [Events](/api/v1/events?leaderboard=NAME): what happens on a board, as an event stream\n\n"
-		"## Example\n\n"
-		"    POST /api/v1/submit\n"
-		"    {\"leaderboard\": \"vectoradd\", \"mode\": \"test\", \"file\": {\"name\": \"kernel.py\", \"base64\": "
-		"\"…\"}}\n\n"
-		"answers with the number of the submission, for `submission.show`. Verdicts name who is at fault: "
-		"`participant`, `task`, `machine` or `operator`.\n");
-	return buf_take(&text);
 }

@@ -9,7 +9,7 @@
 json_t *openapi_make(const struct web *web);
 /* The same for people: a page of HTML without a script. New string. Loop thread. */
 char *openapi_page(const struct web *web);
-/* What programs that read no page need to know (llms.txt). New string. Loop thread. */
-char *openapi_hints(const struct web *web);
+/* What programs that read no page need to know. */
+extern const char openapi_hints[]; /* llms.txt */
 
 #endif

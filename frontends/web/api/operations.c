@@ -5,7 +5,6 @@
 #include "web/api/operations.h"
 
 #include <openssl/crypto.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -40,24 +39,16 @@ may_ask(const struct web *web, const struct http_request *request)
 	return is_here && !http_header_value(request, "X-Forwarded-For");
 }
 
-static void
-fail(struct visit *visit, const struct kettle_error *err)
-{
-	respond_error(visit->request, visit->web->host, err);
-}
-
 /* Begins a visit of somebody who may ask. */
 static void
 ask(struct web *web, struct http_request *request, visit_fn start)
 {
-	if (http_method(request) != HTTP_GET && http_method(request) != HTTP_HEAD)
-		respond_not_allowed(request, "GET, HEAD");
-	else if (!may_ask(web, request))
+	if (!may_ask(web, request))
 		respond_refusal(request, STATUS_UNAUTHORIZED, kettle_error_name(KETTLE_EACCES),
 			"This is for the operator: send the token of the configuration (metrics_token_env), or ask on the machine "
 			"itself.");
 	else
-		visit_begin(web, request, NULL, LIMIT_MS, start, fail, NULL);
+		visit_begin(web, request, NULL, LIMIT_MS, start, visit_respond_error, NULL, NULL);
 }
 
 /* ---- readiness ---- */

@@ -95,12 +95,6 @@ remove_of(struct pages *pages, const char *board)
 				link = &(*link)->next;
 }
 
-static void
-answer(struct http_request *request, struct http_content *content_take, const char *tag)
-{
-	http_answer(request, respond_knows(request, tag) ? STATUS_NOT_MODIFIED : STATUS_OK, content_take);
-}
-
 bool
 pages_answer(struct pages *pages, const char *key, struct http_request *request)
 {
@@ -117,7 +111,7 @@ pages_answer(struct pages *pages, const char *key, struct http_request *request)
 	}
 	(void)pthread_mutex_unlock(&pages->lock);
 	if (content)
-		answer(request, content, tag);
+		respond_known(request, content, tag);
 	return content != NULL;
 }
 
@@ -164,7 +158,7 @@ pages_keep(struct pages *pages, const char *key, const char *board, uint64_t cha
 	if (changes != changes_of(pages, board) || page->size > PAGES_BYTES_MAX)
 		remove_page(pages, link);
 	(void)pthread_mutex_unlock(&pages->lock);
-	answer(request, content, tag);
+	respond_known(request, content, tag);
 }
 
 static void

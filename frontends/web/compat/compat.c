@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
 #include "base/xalloc.h"
 #include "web/accounts/logins.h"
 #include "web/api/operations.h"
@@ -18,8 +17,8 @@
 #define RATE_RETRY_S 3600
 
 /* The credential of a request: the web site's before the command line's; "" counts as none. */
-static const char *
-credential_of(const struct http_request *request)
+const char *
+compat_credential(const struct http_request *request)
 {
 	static const char *const headers[] = {"X-Web-Auth-Id", "X-Popcorn-Cli-Id"};
 	for (size_t i = 0; i < ARRAY_SIZE(headers); i++) {
@@ -35,9 +34,7 @@ credential_of(const struct http_request *request)
 void
 compat_refuse(struct http_request *request, unsigned status, const char *sentence)
 {
-	AUTO_FREE char *clean = sanitize_text(sentence, strlen(sentence));
-	AUTO_JSON json_t *value = json_pack("{s:s}", "detail", clean);
-	respond_json(request, status, value);
+	respond_detail(request, status, sentence, NULL, NULL);
 }
 
 /* The status of an error here: a conflict is a wrong request to these clients. */
@@ -60,8 +57,8 @@ compat_fail(struct visit *visit, const struct kettle_error *err)
 		visit_send(visit, "error", event);
 		return;
 	}
-	const char *token = credential_of(visit->request);
-	AUTO_FREE char *hint = visit->actor == visit->web->nobody && token ? logins_hint(visit->web->logins, token) : NULL;
+	const char *token = compat_credential(visit->request);
+	AUTO_FREE char *hint = visit->actor == visit->web->nobody && token ? logins_hint(visit->web, token) : NULL;
 	if (hint) {
 		compat_refuse(visit->request, STATUS_UNAUTHORIZED, hint);
 		return;
@@ -90,14 +87,12 @@ static void
 tell_closed(struct visit *visit, json_t *result)
 {
 	const json_t *board = json_object_get(result, "leaderboard");
-	struct kettle_error err = {0};
 	if (member_is(board, "visibility", "closed") && json_is_null(json_object_get(board, "opens"))) {
 		visit->fail = compat_fail;
-		(void)kettle_fail(&err, KETTLE_EACCES, "This leaderboard is closed: it needs an invite, which you join with.");
+		visit_refuse(visit, KETTLE_EACCES, "This leaderboard is closed: it needs an invite, which you join with.");
 	} else {
-		(void)kettle_fail(&err, KETTLE_ENOENT, "unknown");
+		visit_refuse(visit, KETTLE_ENOENT, "unknown");
 	}
-	visit_fail(visit, &err);
 }
 
 /* Clients read from the status that a board is closed to them. */
@@ -105,9 +100,7 @@ static bool
 ask_closed(struct visit *visit, const struct kettle_error *err)
 {
 	const json_t *args = json_object_get(visit->data, "args");
-	const char *board = json_text_or_null(args ? args : visit->data, "leaderboard");
-	if (!board)
-		board = json_text_or_null(visit->data, "name");
+	const char *name = json_text_or_null(args, "name"), *board = name ? name : json_text_or_null(args, "leaderboard");
 	if (err->code != KETTLE_ENOENT || visit->stream || !board)
 		return false;
 	AUTO_JSON json_t *asked = json_pack("{s:s, s:i}", "name", board, "limit", 1);
@@ -119,15 +112,23 @@ ask_closed(struct visit *visit, const struct kettle_error *err)
 }
 
 void
-compat_call_board(struct visit *visit, const char *command, json_t *args_take, visit_fn then)
+compat_command(struct visit *visit, const char *command, json_t *args_take, visit_fn then)
 {
-	visit->mend = ask_closed;
-	visit_call(visit, command, args_take, then);
+	enum compat_who who = ((const struct compat_call *)visit->about)->who;
+	if (who == COMPAT_ADMIN) {
+		visit_call_internal(visit, command, args_take, then);
+	} else if (who == COMPAT_ADMIN_FOR_USER) {
+		visit_call_admin(visit, command, args_take, then);
+	} else {
+		visit->mend = ask_closed;
+		visit_call(visit, command, args_take, then);
+	}
 }
 
 void
-compat_answer(struct visit *visit, unsigned status, const json_t *value)
+compat_answer(struct visit *visit, unsigned status, json_t *value_take)
 {
+	AUTO_JSON json_t *value = value_take;
 	respond_json(visit->request, status, value);
 	visit_end(visit);
 }
@@ -140,24 +141,4 @@ compat_is_admin(const struct web *web, struct http_request *request)
 	compat_refuse(request, STATUS_UNAUTHORIZED,
 		"This call is for the operator: send `Authorization: Bearer TOKEN` with the token of `admin_token_env`.");
 	return false;
-}
-
-/* ---- visits ---- */
-
-void
-compat_visit(struct web *web, struct http_request *request, visit_fn start, json_t *data_take)
-{
-	visit_begin(web, request, credential_of(request), COMPAT_LIMIT_MS, start, compat_fail, data_take);
-}
-
-void
-compat_visit_user(struct web *web, struct http_request *request, visit_fn start, json_t *data_take)
-{
-	if (credential_of(request)) {
-		compat_visit(web, request, start, data_take);
-		return;
-	}
-	json_decref(data_take);
-	compat_refuse(request, STATUS_UNAUTHORIZED,
-		"This call needs the header X-Popcorn-Cli-Id: register first, or send a token of `kettle token create`.");
 }

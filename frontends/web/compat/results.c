@@ -4,7 +4,6 @@
 
 #include "web/compat/results.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

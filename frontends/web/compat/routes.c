@@ -6,28 +6,44 @@
 
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
-#include "web/accounts/logins.h"
 #include "web/compat/compat.h"
 #include "web/visit/respond.h"
 
+/* clang-format off */
+#define BOARD_AND_DEVICE {"name", FROM_PATH, "1"}, {"device", FROM_PATH, "2"}
+#define PAGE {"limit", FROM_NUMBER, "limit"}, {"offset", FROM_NUMBER, "offset"}
+
 /* Those of users; the last one is for what no other route has the path of. */
 static const struct compat_route routes[] = {
-	{HTTP_GET, {"leaderboards"}, 0, compat_leaderboards, NULL},
-	{HTTP_GET, {"gpus", "*"}, 0, compat_gpus, NULL},
-	{HTTP_GET, {"runner_queue", "*"}, 0, compat_runner_queue, NULL},
-	{HTTP_POST, {"submission", "*", "*", "*"}, COMPAT_FILE_MAX + COMPAT_FORM_MAX, compat_submit, NULL},
-	{HTTP_POST, {"profile", "*", "*"}, COMPAT_FILE_MAX + COMPAT_FORM_MAX, compat_profile, NULL},
-	{HTTP_GET, {"user", "submissions"}, 0, compat_submissions, NULL},
-	{HTTP_GET, {"user", "submissions", "*"}, 0, compat_submission, NULL},
-	{HTTP_DELETE, {"user", "submissions", "*"}, 0, compat_submission_delete, NULL},
-	{HTTP_POST, {"user", "join"}, COMPAT_JSON_MAX, compat_join, NULL},
-	{HTTP_GET, {"submissions", "*", "*"}, 0, compat_ranking, NULL},
-	{HTTP_GET, {"submission_count", "*", "*"}, 0, compat_ranking_count, NULL},
-	{HTTP_GET, {"auth", "init"}, 0, logins_init, NULL},
-	{HTTP_GET, {"auth", "cli", "*"}, 0, logins_return, NULL},
-	{HTTP_POST, {"*", "*", "*"}, COMPAT_FILE_MAX + COMPAT_FORM_MAX, compat_stream, NULL},
+	{HTTP_GET, {"leaderboards"}, COMPAT_CALL("leaderboard.list", COMPAT_ANYBODY,
+		.args = {{"all", FROM_TRUE}}, .then = compat_answer_leaderboards)},
+	{HTTP_GET, {"gpus", "*"}, COMPAT_CALL("leaderboard.devices", COMPAT_ANYBODY,
+		.args = {{"name", FROM_PATH, "1"}}, .then = compat_answer_gpus)},
+	{HTTP_GET, {"runner_queue", "*"}, COMPAT_CALL("device.list", COMPAT_NOBODY,
+		.args = {{"known", FROM_TRUE}}, .then = compat_answer_queue)},
+	{HTTP_POST, {"submission", "*", "*", "*"}, COMPAT_CALL("submit", COMPAT_USER, .upload = 2, .then = compat_accepted)},
+	{HTTP_POST, {"profile", "*", "*"}, COMPAT_CALL("submit", COMPAT_USER,
+		.upload = 2, .is_profile = true, .then = compat_follow, .fail = compat_fail_profile)},
+	{HTTP_GET, {"user", "submissions"}, COMPAT_CALL("submission.list", COMPAT_USER,
+		.args = {{"leaderboard", FROM_QUERY, "leaderboard"}, PAGE}, .then = compat_answer_submissions)},
+	{HTTP_GET, {"user", "submissions", "*"}, COMPAT_CALL("submission.show", COMPAT_USER,
+		.args = {{"id", FROM_ID, "2"}}, .then = compat_show_submission)},
+	{HTTP_DELETE, {"user", "submissions", "*"}, COMPAT_CALL("submission.delete", COMPAT_USER,
+		.args = {{"id", FROM_ID, "2"}}, .answer = {{"submission_id", FROM_RESULT, "id"}})},
+	{HTTP_POST, {"user", "join"}, COMPAT_CALL("leaderboard.join", COMPAT_USER,
+		.args = {{"code", FROM_BODY, "code", .is_needed = true}},
+		.answer = {{"leaderboards", FROM_RESULT, "leaderboards"}}, .fail = compat_fail_join)},
+	{HTTP_GET, {"submissions", "*", "*"}, COMPAT_CALL("leaderboard.show", COMPAT_ANYBODY,
+		.args = {BOARD_AND_DEVICE, PAGE}, .then = compat_answer_ranking)},
+	{HTTP_GET, {"submission_count", "*", "*"}, COMPAT_CALL(NULL, COMPAT_ANYBODY,
+		.args = {BOARD_AND_DEVICE}, .then = compat_count_ranking)},
+	{HTTP_GET, {"auth", "init"}, COMPAT_CALL(NULL, COMPAT_NOBODY, .then = compat_begin_login)},
+	{HTTP_GET, {"auth", "cli", "*"}, COMPAT_CALL(NULL, COMPAT_NOBODY, .then = compat_return_login)},
+	{HTTP_POST, {"*", "*", "*"}, COMPAT_CALL("submit", COMPAT_USER, .upload = 1, .then = compat_follow)},
 };
+/* clang-format on */
 
 /* First words of addresses that are not of this API, but as long as one of a board. */
 static const char *const others[] = {"api", "auth", "link", "static"};
@@ -51,61 +67,55 @@ takes(const struct compat_route *route, enum http_method method)
 	return route->method == method || (route->method == HTTP_GET && method == HTTP_HEAD);
 }
 
-/* The route among these that fits and takes the method; *ret_is_known: whether one fits. */
+/* The route among these that fits and takes the method; else adds the methods that those take which fit. */
 static const struct compat_route *
-find_among(const struct compat_route *list, size_t count, const struct http_request *request, bool *ret_is_known)
+find_among(const struct compat_route *list, size_t count, const struct http_request *request, struct buf *methods)
 {
+	static const char *const names[] = {
+		[HTTP_GET] = "GET, HEAD", [HTTP_POST] = "POST", [HTTP_PUT] = "PUT", [HTTP_DELETE] = "DELETE"};
 	for (size_t i = 0; i < count; i++)
 		if (fits(&list[i], request)) {
-			*ret_is_known = true;
+			buf_printf(methods, "%s%s", methods->len ? ", " : "", names[list[i].method]);
 			if (takes(&list[i], http_method(request)))
 				return &list[i];
 		}
 	return NULL;
 }
 
-/* The route of a request; NULL: it has none. *ret_is_known: whether its path has one with another method. */
+/* The route of a request; NULL: it has none. methods: those that its path has then; empty: it is not of this API. */
 static const struct compat_route *
-find(const struct http_request *request, bool *ret_is_known)
+find(const struct http_request *request, struct buf *methods)
 {
 	const size_t named = ARRAY_SIZE(routes) - 1;
 	const char *first = http_segment(request, 0);
-	*ret_is_known = false;
 	if (first && strcmp(first, "admin") == 0)
-		return find_among(compat_admin_routes, compat_admin_count, request, ret_is_known);
-	const struct compat_route *route = find_among(routes, named, request, ret_is_known);
-	bool is_other = *ret_is_known;
+		return find_among(compat_admin_routes, compat_admin_count, request, methods);
+	const struct compat_route *route = find_among(routes, named, request, methods);
+	bool is_other = methods->len > 0;
 	for (size_t i = 0; first && i < ARRAY_SIZE(others); i++)
 		is_other = is_other || strcmp(first, others[i]) == 0;
 	if (route || is_other || http_method(request) != HTTP_POST)
 		return route;
-	return find_among(&routes[named], 1, request, ret_is_known);
-}
-
-const struct compat_route *
-compat_route_of(const struct http_request *request)
-{
-	bool is_known = false;
-	return find(request, &is_known);
+	return find_among(&routes[named], 1, request, methods);
 }
 
 bool
 compat_request(struct web *web, struct http_request *request)
 {
-	bool is_known = false;
-	const struct compat_route *route = find(request, &is_known);
-	if (route && route->call)
-		compat_admin(web, request, route->call);
-	else if (route)
-		route->handle(web, request);
-	else if (is_known)
-		compat_refuse(request, STATUS_NOT_ALLOWED, "This address does not take that method.");
-	return is_known;
+	AUTO_BUF struct buf methods = {0};
+	const struct compat_route *route = find(request, &methods);
+	if (route)
+		compat_request_call(web, request, route->call);
+	else if (methods.len)
+		respond_detail(request, STATUS_NOT_ALLOWED, "This address does not take that method.", "Allow", methods.data);
+	return methods.len > 0;
 }
 
 size_t
 compat_body_max(const struct http_request *request)
 {
-	const struct compat_route *route = compat_route_of(request);
-	return route ? route->body_max : 0;
+	AUTO_BUF struct buf methods = {0};
+	const struct compat_route *route = find(request, &methods);
+	bool has_body = route && (route->method == HTTP_POST || route->method == HTTP_PUT);
+	return !has_body ? 0 : route->call->upload ? COMPAT_FILE_MAX + COMPAT_FORM_MAX : COMPAT_JSON_MAX;
 }

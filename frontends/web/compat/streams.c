@@ -119,14 +119,6 @@ on_tick(void *arg)
 
 /* ---- the end ---- */
 
-static void
-end_with_error(struct visit *visit, const char *sentence)
-{
-	AUTO_JSON json_t *value = json_pack("{s:s, s:s}", "status", "error", "detail", sentence);
-	visit_send(visit, "error", value);
-	visit_end(visit);
-}
-
 /* What a thread of the pool makes of a result and its zips. */
 struct sending {
 	struct visit *visit;
@@ -252,7 +244,9 @@ on_submission(struct visit *visit, json_t *submission)
 	const char *failure = results_failure(submission);
 	const json_t *job = json_array_get(json_object_get(submission, "jobs"), 0);
 	if (failure) {
-		end_with_error(visit, failure);
+		AUTO_JSON json_t *value = json_pack("{s:s, s:s}", "status", "error", "detail", failure);
+		visit_send(visit, "error", value);
+		visit_end(visit);
 		return;
 	}
 	AUTO_FREE char *report = results_report(submission, job);
@@ -302,8 +296,8 @@ begin_following(struct visit *visit, const json_t *seq, struct kettle_error *err
 	return rc;
 }
 
-static void
-on_accepted(struct visit *visit, json_t *result)
+void
+compat_follow(struct visit *visit, json_t *result)
 {
 	const struct kettle_host *host = visit->web->host;
 	struct kettle_error err = {0};
@@ -328,22 +322,18 @@ on_accepted(struct visit *visit, json_t *result)
 		tell(follow);
 }
 
-static void
-submit(struct visit *visit, json_t *result)
-{
-	(void)result;
-	if (!compat_upload_refused(visit))
-		compat_call_board(visit, "submit", json_incref(json_object_get(visit->data, "args")), on_accepted);
-}
+/* ---- a profile of a benchmark that the task lacks ---- */
 
+/* Clients of /profile read that in a result. */
 void
-compat_stream(struct web *web, struct http_request *request)
+compat_fail_profile(struct visit *visit, const struct kettle_error *err)
 {
-	compat_visit_user(web, request, submit, compat_upload(request, 0, false));
-}
-
-void
-compat_profile(struct web *web, struct http_request *request)
-{
-	compat_visit_user(web, request, submit, compat_upload(request, 1, true));
+	if (visit->stream || err->code != KETTLE_EINVAL || strcmp(err->member, "benchmark") != 0) {
+		compat_fail(visit, err);
+		return;
+	}
+	AUTO_JSON json_t *result = json_pack("{s:s, s:[{s:b, s:s, s:{}, s:{}}], s:[]}", "status", "success", "results",
+		"success", 0, "error", err->message, "system", "runs", "reports");
+	visit_stream(visit);
+	visit_send(visit, "result", result);
 }

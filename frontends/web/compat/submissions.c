@@ -4,18 +4,15 @@
 
 #include "web/compat/compat.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/number.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "web/compat/results.h"
 #include "web/visit/respond.h"
 
-#define LIST_MAX 100
 #define NAME_SHOWN 19 /* bytes of a file's name at which a client cuts */
 
 /* ---- POST /submission/BOARD/DEVICE/MODE ---- */
@@ -44,46 +41,14 @@ answer_accepted(struct visit *visit, json_t *devices)
 	visit_end(visit);
 }
 
-static void
-ask_queue(struct visit *visit, json_t *result)
+void
+compat_accepted(struct visit *visit, json_t *result)
 {
 	const json_t *job = json_array_get(json_object_get(result, "jobs"), 0);
 	json_object_set(visit->data, "id", json_object_get(result, "id"));
 	json_object_set(visit->data, "device", json_object_get(job, "device"));
 	visit->fail = accept_alone;
 	visit_call(visit, "device.list", json_pack("{s:b}", "known", 1), answer_accepted);
-}
-
-static void
-submit(struct visit *visit, json_t *result)
-{
-	(void)result;
-	if (!compat_upload_refused(visit))
-		compat_call_board(visit, "submit", json_incref(json_object_get(visit->data, "args")), ask_queue);
-}
-
-void
-compat_submit(struct web *web, struct http_request *request)
-{
-	compat_visit_user(web, request, submit, compat_upload(request, 1, false));
-}
-
-static void
-submit_late(struct visit *visit, json_t *result)
-{
-	json_t *args = json_object_get(visit->data, "args");
-	(void)result;
-	if (compat_upload_refused(visit))
-		return;
-	json_object_set_new(args, "late", json_true());
-	visit_call_admin(visit, "submit", json_incref(args), ask_queue);
-}
-
-void
-compat_admin_submit(struct web *web, struct http_request *request)
-{
-	if (compat_is_admin(web, request))
-		compat_visit_user(web, request, submit_late, compat_upload(request, 2, false));
 }
 
 /* ---- GET /user/submissions ---- */
@@ -118,11 +83,11 @@ listed_runs(const json_t *row)
 	return runs;
 }
 
-static void
-answer_list(struct visit *visit, json_t *result)
+void
+compat_answer_submissions(struct visit *visit, json_t *result)
 {
 	static const char *const members[] = {"id", "leaderboard_name", "submission_time", "done"};
-	AUTO_JSON json_t *rows = json_array();
+	json_t *rows = json_array();
 	size_t i;
 	const json_t *row;
 	json_array_foreach(result, i, row) {
@@ -136,30 +101,6 @@ answer_list(struct visit *visit, json_t *result)
 	compat_answer(visit, STATUS_OK, rows);
 }
 
-static void
-list(struct visit *visit, json_t *result)
-{
-	(void)result;
-	visit_call(visit, "submission.list", json_incref(visit->data), answer_list);
-}
-
-void
-compat_submissions(struct web *web, struct http_request *request)
-{
-	struct kettle_error err = {0};
-	struct query query = {0};
-	AUTO_JSON json_t *args = json_object();
-	int rc = compat_take_page(request, LIST_MAX, args, &query, &err);
-	const char *board = query_value(&query, "leaderboard");
-	if (board)
-		json_object_set_new(args, "leaderboard", json_string(board));
-	if (rc < 0)
-		compat_refuse(request, STATUS_BAD_REQUEST, err.message);
-	else
-		compat_visit_user(web, request, list, STEAL(args));
-	query_free(&query);
-}
-
 /* ---- GET /user/submissions/ID ---- */
 
 static void
@@ -168,69 +109,18 @@ answer_submission(struct visit *visit, json_t *devices)
 	json_t *shown = json_object_get(visit->data, "shown");
 	const json_t *job = json_array_get(json_object_get(visit->data, "jobs"), 0);
 	json_object_set_new(shown, "runner_queue", compat_queue(devices, json_text_or_empty(job, "device")));
-	compat_answer(visit, STATUS_OK, shown);
+	compat_answer(visit, STATUS_OK, json_incref(shown));
 }
 
-static void
-show(struct visit *visit, json_t *result)
+void
+compat_show_submission(struct visit *visit, json_t *result)
 {
-	struct kettle_error err = {0};
 	/* Of another user's submission there is no note. */
 	if (!json_object_get(result, "note")) {
-		(void)kettle_fail(&err, KETTLE_EACCES, "This is a submission of another user.");
-		visit_fail(visit, &err);
+		visit_refuse(visit, KETTLE_EACCES, "This is a submission of another user.");
 		return;
 	}
 	json_object_set_new(visit->data, "shown", results_shown(result));
 	json_object_set(visit->data, "jobs", json_object_get(result, "jobs"));
 	visit_call(visit, "device.list", json_pack("{s:b}", "known", 1), answer_submission);
-}
-
-static void
-ask_submission(struct visit *visit, json_t *result)
-{
-	(void)result;
-	visit_call(visit, "submission.show", json_incref(json_object_get(visit->data, "args")), show);
-}
-
-/* The arguments of a command for the submission that the path names; NULL: it is no number. */
-static json_t *
-id_of(struct http_request *request)
-{
-	long long id = 0;
-	if (number_parse_integer(http_segment(request, 2), &id) && id > 0)
-		return json_pack("{s:I}", "id", (json_int_t)id);
-	compat_refuse(request, STATUS_BAD_REQUEST, "The number of the submission must be a whole number above 0.");
-	return NULL;
-}
-
-void
-compat_submission(struct web *web, struct http_request *request)
-{
-	json_t *args = id_of(request);
-	if (args)
-		compat_visit_user(web, request, ask_submission, json_pack("{s:o}", "args", args));
-}
-
-/* ---- DELETE /user/submissions/ID ---- */
-
-static void
-answer_deleted(struct visit *visit, json_t *result)
-{
-	AUTO_JSON json_t *value = json_pack("{s:s, s:O}", "status", "ok", "submission_id", json_object_get(result, "id"));
-	compat_answer(visit, STATUS_OK, value);
-}
-
-static void delete (struct visit *visit, json_t *result)
-{
-	(void)result;
-	visit_call(visit, "submission.delete", json_incref(visit->data), answer_deleted);
-}
-
-void
-compat_submission_delete(struct web *web, struct http_request *request)
-{
-	json_t *args = id_of(request);
-	if (args)
-		compat_visit_user(web, request, delete, args);
 }

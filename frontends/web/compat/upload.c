@@ -4,7 +4,6 @@
 
 #include "web/compat/compat.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -56,70 +55,56 @@ field_error(const char *name, const char *sentence)
 	return json_pack("[{s:[s, s], s:s, s:s}]", "loc", "body", name, "msg", sentence, "type", "value_error");
 }
 
-/* The text of a part; NULL: there is none, or it has a NUL. New string. */
-static char *
-part_text(const struct form *form, const char *name, bool *ret_has_nul)
+/* The parts of a form that say what to capture, and what they are for `submit`. */
+static const struct part {
+	const char *name, *argument, *rule;
+	enum { PART_NUMBER, PART_KERNEL, PART_WORD } kind;
+	long long min;
+} parts[] = {
+	{"benchmark_index", "benchmark", "It must be a whole number of at least 0.", PART_NUMBER, 0},
+	{"ncu_launch_count", "launches", "It must be a whole number of at least 1.", PART_NUMBER, 1},
+	{"ncu_kernel_name", "kernel", "It must have 1 to 1024 characters.", PART_KERNEL, 0},
+	{"ncu_kernel_name_base", "kernel_base", NULL, PART_WORD, 0},
+};
+
+static size_t
+characters_of(const char *text)
 {
-	const struct form_part *part = form_part(form, name);
-	bool has_nul = part && memchr(part->data, '\0', part->size);
-	*ret_has_nul = *ret_has_nul || has_nul;
-	return part && !has_nul ? xstrndup(part->data, part->size) : NULL;
+	size_t count = 0;
+	for (size_t at = 0; text[at]; at += utf8_length(text + at, strlen(text + at)))
+		count++;
+	return count;
 }
 
-/* Takes a number of at least min; *ret_wrong: it is none. */
-static void
-take_number(const char *text, const char *name, long long min, const char *argument, json_t *args, json_t *options,
-	json_t **ret_wrong)
+/* The value of a part, which is valid UTF-8; NULL: it is wrong. New reference. */
+static json_t *
+value_of(const struct part *part, const char *text)
 {
 	long long number = 0;
-	char sentence[80];
-	if (!text || *ret_wrong)
-		return;
-	if (strlen(text) > NUMBER_DIGITS || !number_parse_integer(text, &number) || number < min) {
-		(void)snprintf(sentence, sizeof(sentence), "It must be a whole number of at least %lld.", min);
-		*ret_wrong = field_error(name, sentence);
-		return;
-	}
-	json_object_set_new(args, argument, json_integer(number));
-	json_object_set_new(options, name, json_integer(number));
+	if (part->kind == PART_NUMBER)
+		return strlen(text) <= NUMBER_DIGITS && number_parse_integer(text, &number) && number >= part->min
+				   ? json_integer(number)
+				   : NULL;
+	size_t count = characters_of(text);
+	return part->kind == PART_WORD || (count > 0 && count <= KERNEL_MAX) ? json_string(text) : NULL;
 }
 
-static void
-take_kernel(const char *text, json_t *args, json_t *options, json_t **ret_wrong)
-{
-	static const char name[] = "ncu_kernel_name";
-	size_t characters = 0, at = 0, length = 1;
-	if (!text || *ret_wrong)
-		return;
-	for (; text[at] && length > 0; at += length, characters++)
-		length = utf8_length(text + at, strlen(text + at));
-	if (characters == 0 || characters > KERNEL_MAX || length == 0) {
-		*ret_wrong = field_error(name, "It must have 1 to 1024 characters.");
-		return;
-	}
-	json_object_set_new(args, "kernel", json_string(text));
-	json_object_set_new(options, name, json_string(text));
-}
-
-/* Adds what a form of /profile asks for to the arguments. *ret_wrong: a field is wrong; else NULL. */
+/* Adds what a form of /profile asks for to the arguments. *ret_wrong: a field is wrong; else it stays NULL. */
 static int
 take_capture(const struct form *form, json_t *args, json_t *options, json_t **ret_wrong, struct kettle_error *err)
 {
-	bool has_nul = false;
-	AUTO_FREE char *index = part_text(form, "benchmark_index", &has_nul);
-	AUTO_FREE char *launches = part_text(form, "ncu_launch_count", &has_nul);
-	AUTO_FREE char *kernel = part_text(form, "ncu_kernel_name", &has_nul);
-	AUTO_FREE char *base = part_text(form, "ncu_kernel_name_base", &has_nul);
-	if (has_nul)
-		return kettle_fail(err, KETTLE_EINVAL, "A field of the form has a NUL.");
-	take_number(index, "benchmark_index", 0, "benchmark", args, options, ret_wrong);
-	take_number(launches, "ncu_launch_count", 1, "launches", args, options, ret_wrong);
-	take_kernel(kernel, args, options, ret_wrong);
-	if (base && !utf8_valid(base, strlen(base)))
-		return kettle_fail(err, KETTLE_EINVAL, "The field `ncu_kernel_name_base` is not UTF-8.");
-	if (base) {
-		json_object_set_new(args, "kernel_base", json_string(base));
-		json_object_set_new(options, "ncu_kernel_name_base", json_string(base));
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		const struct form_part *found = form_part(form, parts[i].name);
+		if (!found)
+			continue;
+		if (memchr(found->data, '\0', found->size) || !utf8_valid(found->data, found->size))
+			return kettle_fail(err, KETTLE_EINVAL, "The field `%s` is not UTF-8, or has a NUL.", parts[i].name);
+		AUTO_FREE char *text = xstrndup(found->data, found->size);
+		AUTO_JSON json_t *value = value_of(&parts[i], text);
+		if (!value && !*ret_wrong)
+			*ret_wrong = field_error(parts[i].name, parts[i].rule);
+		json_object_set(args, parts[i].argument, value);
+		json_object_set(options, parts[i].name, value);
 	}
 	return 0;
 }
@@ -152,11 +137,13 @@ read_form(const struct http_request *request, size_t first, json_t *data, json_t
 	return rc;
 }
 
-json_t *
-compat_upload(const struct http_request *request, size_t first, bool is_profile)
+void
+compat_upload(const struct http_request *request, size_t first, bool is_profile, json_t *data)
 {
 	struct kettle_error err = {0};
-	json_t *data = is_profile ? json_pack("{s:{}}", "options") : json_object(), *wrong = NULL;
+	json_t *wrong = NULL;
+	if (is_profile)
+		json_object_set_new(data, "options", json_object());
 	int rc = read_form(request, first, data, &wrong, &err);
 	unsigned status = rc == KETTLE_EVERSION ? STATUS_UNSUPPORTED_TYPE
 					  : rc < 0              ? (unsigned)kettle_error_http(rc)
@@ -164,7 +151,6 @@ compat_upload(const struct http_request *request, size_t first, bool is_profile)
 	if (rc < 0 || wrong)
 		json_object_update_new(
 			data, json_pack("{s:i, s:o}", "status", (int)status, "wrong", wrong ? wrong : json_string(err.message)));
-	return data;
 }
 
 bool
@@ -173,7 +159,6 @@ compat_upload_refused(struct visit *visit)
 	json_t *wrong = json_object_get(visit->data, "wrong");
 	if (!wrong)
 		return false;
-	AUTO_JSON json_t *value = json_pack("{s:O}", "detail", wrong);
-	compat_answer(visit, (unsigned)member_int(visit->data, "status"), value);
+	compat_answer(visit, (unsigned)member_int(visit->data, "status"), json_pack("{s:O}", "detail", wrong));
 	return true;
 }

@@ -8,14 +8,11 @@
 
 #include "web/visit/web.h"
 
-#define CALLERS_MAX 4096 /* tokens remembered; more are checked at each request */
 #define CALLERS_KEEP_MS 60000
 
 /* actor: the caller, or the web's `nobody`; borrowed. err->code not 0: the credential is no good, or cannot be checked. */
 typedef void (*caller_fn)(void *arg, const json_t *actor, const struct kettle_error *err);
 
-struct callers *callers_new(struct web *web);
-void callers_free(struct callers *callers); /* NULL is allowed */
 /*
  * The token of `Authorization: Bearer TOKEN`; NULL: there is none, "!": the header is no such thing, so that it is
  * refused as a token. Borrowed from the request.
@@ -25,8 +22,8 @@ const char *callers_bearer(const struct http_request *request);
  * Finds who has the token; NULL and "" are nobody's. Calls done once: at once, or later on the loop thread. EACCES: the
  * token is unknown, expired or revoked. [any]
  */
-void callers_identify(struct callers *callers, const char *token, caller_fn done, void *arg);
+void callers_identify(struct web *web, const char *token, caller_fn done, void *arg);
 /* An event of the core, after which remembered tokens may be wrong. Loop thread. */
-void callers_event(struct callers *callers, const json_t *event);
+void callers_event(struct web *web, const json_t *event);
 
 #endif

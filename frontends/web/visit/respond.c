@@ -5,7 +5,6 @@
 #include "web/visit/respond.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -19,21 +18,23 @@
 #define HASH_SIZE 65
 #define TAG_DIGITS 32
 
-static const struct http_header uncached[] = {
+const struct http_header respond_uncached[] = {
 	{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}, {NULL, NULL}};
-
-static void
-respond(struct http_request *request, unsigned status, const char *type, const char *text, size_t size,
-	const struct http_header *headers)
-{
-	http_answer(request, status, http_content_new(type, text, size, headers));
-}
 
 static void
 respond_value(struct http_request *request, unsigned status, const json_t *value, const struct http_header *headers)
 {
 	AUTO_FREE char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-	respond(request, status, JSON_TYPE, text, strlen(text), headers);
+	http_answer(request, status, http_content_new(JSON_TYPE, text, strlen(text), headers));
+}
+
+/* With one more header; name NULL: none. */
+static void
+respond_with(struct http_request *request, unsigned status, json_t *value_take, const char *name, const char *text)
+{
+	AUTO_JSON json_t *value = value_take;
+	const struct http_header headers[] = {respond_uncached[0], respond_uncached[1], {name, text}, {NULL, NULL}};
+	respond_value(request, status, value, headers);
 }
 
 struct http_content *
@@ -41,19 +42,19 @@ respond_content(const json_t *value, size_t *ret_size)
 {
 	AUTO_FREE char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 	*ret_size = strlen(text);
-	return http_content_new(JSON_TYPE, text, *ret_size, uncached);
+	return http_content_new(JSON_TYPE, text, *ret_size, respond_uncached);
 }
 
 void
 respond_json(struct http_request *request, unsigned status, const json_t *value)
 {
-	respond_value(request, status, value, uncached);
+	respond_value(request, status, value, respond_uncached);
 }
 
 void
 respond_text(struct http_request *request, unsigned status, const char *type, const char *text)
 {
-	respond(request, status, type, text, strlen(text), uncached);
+	http_answer(request, status, http_content_new(type, text, strlen(text), respond_uncached));
 }
 
 /* ---- errors ---- */
@@ -94,9 +95,7 @@ respond_retry(struct http_request *request, unsigned status, const json_t *value
 	if (retry_s == 0 && status == STATUS_UNAVAILABLE)
 		retry_s = RETRY_S;
 	(void)snprintf(after, sizeof(after), "%u", retry_s);
-	const struct http_header headers[] = {
-		uncached[0], uncached[1], {retry_s ? "Retry-After" : NULL, after}, {NULL, NULL}};
-	respond_value(request, status, value, headers);
+	respond_with(request, status, json_incref((json_t *)value), retry_s ? "Retry-After" : NULL, after);
 }
 
 void
@@ -106,14 +105,20 @@ respond_error(struct http_request *request, const struct kettle_host *host, cons
 	respond_retry(request, (unsigned)kettle_error_http(err->code), value, err->retry_s);
 }
 
+void
+respond_detail(struct http_request *request, unsigned status, const char *sentence, const char *name, const char *text)
+{
+	AUTO_FREE char *clean = sanitize_text(sentence, strlen(sentence));
+	respond_with(request, status, json_pack("{s:s}", "detail", clean), name, text);
+}
+
 static void
 refuse(struct http_request *request, unsigned status, const char *code, const char *message, const char *name,
-	const char *value)
+	const char *text)
 {
 	AUTO_FREE char *clean = sanitize_text(message, strlen(message));
-	AUTO_JSON json_t *body = json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", clean);
-	const struct http_header headers[] = {uncached[0], uncached[1], {name, value}, {NULL, NULL}};
-	respond_value(request, status, body, headers);
+	json_t *value = json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", clean);
+	respond_with(request, status, value, name, text);
 }
 
 void
@@ -144,9 +149,10 @@ respond_kept(const char *type, const char *text, size_t size, char ret_tag[TAG_S
 	return http_content_new(type, text, size, headers);
 }
 
-bool
-respond_knows(const struct http_request *request, const char *tag)
+void
+respond_known(struct http_request *request, struct http_content *content_take, const char *tag)
 {
 	const char *known = http_header_value(request, "If-None-Match");
-	return known && (strcmp(known, "*") == 0 || strstr(known, tag));
+	bool is_known = known && (strcmp(known, "*") == 0 || strstr(known, tag));
+	http_answer(request, is_known ? STATUS_NOT_MODIFIED : STATUS_OK, content_take);
 }

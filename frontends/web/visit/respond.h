@@ -27,6 +27,11 @@ enum http_status {
 	STATUS_UNAVAILABLE = 503,
 };
 
+#define EVENTS_TYPE "text/event-stream"
+
+/* Headers of what no cache keeps. */
+extern const struct http_header respond_uncached[];
+
 /* The value as JSON, which no cache keeps. */
 void respond_json(struct http_request *request, unsigned status, const json_t *value);
 /* The content of such an answer, with the size of its body. The caller has one reference. */
@@ -49,6 +54,9 @@ void error_tell(const struct kettle_host *host, const struct kettle_error *err, 
 json_t *error_value(const struct kettle_host *host, const struct kettle_error *err);
 /* A refusal with this status that no code has (401, 405, 415), in the same form. */
 void respond_refusal(struct http_request *request, unsigned status, const char *code, const char *message);
+/* A refusal in the form of KernelBot's API, {"detail": sentence}, with one more header; name NULL: none. */
+void respond_detail(
+	struct http_request *request, unsigned status, const char *sentence, const char *name, const char *text);
 /* 405, with the methods that there are: "GET, POST". */
 void respond_not_allowed(struct http_request *request, const char *methods);
 
@@ -57,7 +65,7 @@ void respond_not_allowed(struct http_request *request, const char *methods);
  */
 #define TAG_SIZE 40
 struct http_content *respond_kept(const char *type, const char *text, size_t size, char ret_tag[TAG_SIZE]);
-/* Whether the request's If-None-Match has this tag. */
-bool respond_knows(const struct http_request *request, const char *tag);
+/* Answers with such content, or with 304 where the request's If-None-Match has its tag. */
+void respond_known(struct http_request *request, struct http_content *content_take, const char *tag);
 
 #endif

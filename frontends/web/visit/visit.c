@@ -5,6 +5,7 @@
 #include "web/visit/visit.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,9 @@
 #include "base/failpoint.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "http/form.h"
 #include "web/visit/caller.h"
+#include "web/visit/respond.h"
 
 #define LOOK_MS 1000 /* between two looks for visits that take too long */
 #define STOP_MS 3000 /* for what is under way when the server begins to stop */
@@ -26,6 +29,14 @@ struct visits {
 	size_t count;
 	uint64_t last_number;
 };
+
+char *
+web_address(const struct web *web, const char *path)
+{
+	const char *url = json_text_or_empty(web->options, "url");
+	size_t len = strlen(url);
+	return xasprintf("%.*s%s", (int)(len && url[len - 1] == '/' ? len - 1 : len), url, path);
+}
 
 /* ---- the open ones ---- */
 
@@ -102,7 +113,44 @@ visit_fail(struct visit *visit, const struct kettle_error *err)
 	visit_end(visit);
 }
 
+void
+visit_refuse(struct visit *visit, int code, const char *format, ...)
+{
+	struct kettle_error err = {.code = code};
+	va_list args;
+	va_start(args, format);
+	(void)vsnprintf(err.message, sizeof(err.message), format, args);
+	va_end(args);
+	visit_fail(visit, &err);
+}
+
+void
+visit_respond_error(struct visit *visit, const struct kettle_error *err)
+{
+	if (visit->stream) {
+		AUTO_JSON json_t *value = error_value(visit->web->host, err);
+		visit_send(visit, "error", value);
+	} else if (err->code == KETTLE_EACCES && visit->actor == visit->web->nobody) {
+		/* With a credential it may be allowed. */
+		respond_refusal(visit->request, STATUS_UNAUTHORIZED, kettle_error_name(err->code), err->message);
+	} else {
+		respond_error(visit->request, visit->web->host, err);
+	}
+}
+
 /* ---- beginning ---- */
+
+json_t *
+visit_query(const struct http_request *request, struct kettle_error *err)
+{
+	struct query parsed = {0};
+	json_t *query = json_object();
+	(void)query_parse(http_query(request), &parsed, err);
+	for (size_t i = parsed.count; i-- > 0;)
+		json_object_set_new(query, parsed.parameters[i].name, json_string(parsed.parameters[i].value));
+	query_free(&parsed);
+	return query;
+}
 
 static void
 begin(void *arg)
@@ -146,12 +194,13 @@ on_caller(void *arg, const json_t *actor, const struct kettle_error *err)
 
 void
 visit_begin(struct web *web, struct http_request *request, const char *token, uint64_t limit_ms, visit_fn start,
-	void (*fail)(struct visit *visit, const struct kettle_error *err), json_t *data_take)
+	visit_fail_fn fail, json_t *data_take, const void *about)
 {
 	struct visit *visit = xcalloc(1, sizeof(*visit));
 	*visit = (struct visit){.web = web,
 		.request = request,
 		.data = data_take ? data_take : json_object(),
+		.about = about,
 		.fail = fail,
 		.then = start,
 		.address = xstrdup(http_address(request)),
@@ -166,7 +215,7 @@ visit_begin(struct web *web, struct http_request *request, const char *token, ui
 		return;
 	}
 	http_set_context(request, (void *)(uintptr_t)visit->number);
-	callers_identify(web->callers, token, on_caller, visit);
+	callers_identify(web, token, on_caller, visit);
 }
 
 /* ---- calling ---- */
@@ -184,8 +233,9 @@ on_answer(void *arg, const struct kettle_error *err, json_t *result)
 }
 
 static void
-call(struct visit *visit, const json_t *actor, bool outside, const char *command, const json_t *args, visit_fn then)
+call(struct visit *visit, const json_t *actor, bool outside, const char *command, json_t *args_take, visit_fn then)
 {
+	AUTO_JSON json_t *args = args_take;
 	const struct kettle_host *host = visit->web->host;
 	struct kettle_error err = {0};
 	const struct kettle_request request = {.size = sizeof(request),
@@ -205,23 +255,21 @@ call(struct visit *visit, const json_t *actor, bool outside, const char *command
 void
 visit_call(struct visit *visit, const char *command, json_t *args_take, visit_fn then)
 {
-	AUTO_JSON json_t *args = args_take;
-	call(visit, visit->actor, true, command, args, then);
+	call(visit, visit->actor, true, command, args_take, then);
 }
 
 void
 visit_call_internal(struct visit *visit, const char *command, json_t *args_take, visit_fn then)
 {
-	AUTO_JSON json_t *args = args_take;
-	call(visit, visit->web->self, false, command, args, then);
+	call(visit, visit->web->self, false, command, args_take, then);
 }
 
 void
 visit_call_admin(struct visit *visit, const char *command, json_t *args_take, visit_fn then)
 {
-	AUTO_JSON json_t *args = args_take, *actor = json_copy(visit->actor);
+	AUTO_JSON json_t *actor = json_copy(visit->actor);
 	json_object_set_new(actor, "role", json_string("admin"));
-	call(visit, actor, false, command, args, then);
+	call(visit, actor, false, command, args_take, then);
 }
 
 /* ---- streams ---- */
@@ -229,11 +277,15 @@ visit_call_admin(struct visit *visit, const char *command, json_t *args_take, vi
 /* The client of a stream has left, on the server's thread; the visit is there until its stream has ended. */
 static void on_closed(void *arg);
 
+void
+visit_stream(struct visit *visit)
+{
+	visit->stream = http_stream_open(visit->request, EVENTS_TYPE, respond_uncached, on_closed, visit);
+}
+
 int
 visit_follow(struct visit *visit, const json_t *filter, int64_t after, kettle_event_fn fn, struct kettle_error *err)
 {
-	static const struct http_header headers[] = {
-		{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}, {NULL, NULL}};
 	const struct kettle_host *host = visit->web->host;
 	int rc = host->caller_open(host, &visit->caller, err);
 	if (rc < 0)
@@ -248,7 +300,7 @@ visit_follow(struct visit *visit, const json_t *filter, int64_t after, kettle_ev
 		.arg = visit};
 	rc = host->follow(host, &subscription, &visit->subscription, err);
 	if (rc == 0)
-		visit->stream = http_stream_open(visit->request, "text/event-stream", headers, on_closed, visit);
+		visit_stream(visit);
 	visit->until_ms = UINT64_MAX;
 	return rc;
 }

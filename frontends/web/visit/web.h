@@ -8,12 +8,12 @@
 
 #include "http/server.h"
 
-struct callers;
+struct recent;
 struct visits;
 struct pages;
 struct feeds;
-struct logins;
-struct accounts;
+
+#define WEB_RECENT_MAX 4096 /* entries of each `struct recent` */
 
 struct web {
 	const struct kettle_host *host;
@@ -22,12 +22,17 @@ struct web {
 	json_t *nobody;   /* the actor of requests without a credential */
 	json_t *self;     /* the actor of the frontend's own calls */
 	struct http_server *server;
-	struct callers *callers;   /* caller.h */
-	struct visits *visits;     /* visit.h */
-	struct pages *pages;       /* pages.h */
-	struct feeds *feeds;       /* feeds.h */
-	struct logins *logins;     /* logins.h */
-	struct accounts *accounts; /* accounts.h */
+	/* recent.h */
+	struct recent *tokens;      /* hash of a checked token → its actor */
+	struct recent *logins;      /* hash of the token of a login that is not confirmed → {"code", "expires"} */
+	struct recent *states;      /* of logins at providers, and of users to be joined: see accounts.c */
+	unsigned char form_key[32]; /* of the tokens of forms, new with each process */
+	struct visits *visits;      /* visit.h */
+	struct pages *pages;        /* pages.h */
+	struct feeds *feeds;        /* feeds.h */
 };
+
+/* The address of a path below the option `url`. New string. [any] */
+char *web_address(const struct web *web, const char *path);
 
 #endif

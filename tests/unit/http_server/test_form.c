@@ -221,22 +221,6 @@ refuses_queries(void **state)
 	assert_int_equal(query_parse(many.data, &query, NULL), KETTLE_EINVAL);
 }
 
-static void
-reads_cookies(void **state)
-{
-	static const struct {
-		const char *header, *value;
-	} rows[] = {{NULL, ""}, {"", ""}, {"a=1", "1"}, {"a=", ""}, {"a", ""}, {"b=2; a=1", "1"}, {"b=2;a=1;c=3", "1"},
-		{"a=1; a=2", "1"}, {"xa=1", ""}, {"A=1", ""}, {"a =1", ""}, {";;  ; a=1=2", "1=2"}, {"a=\"1\"", "\"1\""},
-		{"b=a=1", ""}, {"b=2, a=1", ""}};
-	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		AUTO_FREE char *value = cookie_value(rows[i].header, "a");
-		if (strcmp(value, rows[i].value) != 0)
-			fail_msg("%s: %s", rows[i].header, value);
-	}
-}
-
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(reads_forms),
 	cmocka_unit_test(reads_several_parts),
@@ -244,7 +228,6 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(bounds_forms),
 	cmocka_unit_test(reads_queries),
 	cmocka_unit_test(checks_names),
-	cmocka_unit_test(reads_cookies),
 	cmocka_unit_test(refuses_queries),
 };
 

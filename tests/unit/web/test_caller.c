@@ -8,6 +8,7 @@
 #include "base/json_access.h"
 #include "base/times.h"
 #include "lib/unit_test.h"
+#include "common/recent.h"
 
 #define NOW_MS INT64_C(1800000000123)
 
@@ -33,7 +34,8 @@ utc_ms(const struct kettle_host *host)
 
 /* The core: it answers at once. */
 static int
-request(const struct kettle_host *host, const struct kettle_request *request, uint64_t *ret_id, struct kettle_error *err)
+request(
+	const struct kettle_host *host, const struct kettle_request *request, uint64_t *ret_id, struct kettle_error *err)
 {
 	struct kettle_error why = {0};
 	char expires[TIME_TEXT_SIZE];
@@ -45,7 +47,8 @@ request(const struct kettle_host *host, const struct kettle_request *request, ui
 	time_text(world.ends_ms, expires);
 	if (world.ends_ms && world.ends_ms <= utc_ms(host))
 		(void)kettle_fail(&why, KETTLE_EACCES, "It has expired.");
-	AUTO_JSON json_t *result = json_pack("{s:s?, s:{s:s}}", "expires", world.ends_ms ? expires : NULL, "actor", "name", "ada");
+	AUTO_JSON json_t *result =
+		json_pack("{s:s?, s:{s:s}}", "expires", world.ends_ms ? expires : NULL, "actor", "name", "ada");
 	request->done(request->arg, &why, why.code ? NULL : result);
 	return 0;
 }
@@ -59,10 +62,10 @@ on_caller(void *arg, const json_t *actor, const struct kettle_error *err)
 }
 
 static void
-identify(struct callers *callers, uint64_t at_ms, int code, int checks)
+identify(struct web *web, uint64_t at_ms, int code, int checks)
 {
 	world.now_ms = at_ms;
-	callers_identify(callers, "ktl_token", on_caller, NULL);
+	callers_identify(web, "ktl_token", on_caller, NULL);
 	assert_int_equal(world.code, code);
 	assert_int_equal(world.checks, checks);
 }
@@ -72,25 +75,23 @@ test_expiry(void **state)
 {
 	(void)state;
 	static const struct kettle_host host = {.monotonic_ms = monotonic_ms, .utc_ms = utc_ms, .request = request};
-	struct web web = {.host = &host};
+	struct web web = {.host = &host, .tokens = recent_new(&host, WEB_RECENT_MAX)};
 	/* At most a minute, whether it expires later or never. */
 	for (int i = 0; i < 2; i++) {
-		struct callers *callers = callers_new(&web);
 		world.checks = 0;
 		world.ends_ms = i ? NOW_MS + 3600000 : 0;
-		identify(callers, 0, 0, 1);
-		identify(callers, CALLERS_KEEP_MS - 1, 0, 1);
-		identify(callers, CALLERS_KEEP_MS, 0, 2);
-		callers_free(callers);
+		identify(&web, 0, 0, 1);
+		identify(&web, CALLERS_KEEP_MS - 1, 0, 1);
+		identify(&web, CALLERS_KEEP_MS, 0, 2);
+		recent_forget(web.tokens);
 	}
 	/* A token that expires before is none from then on. */
-	struct callers *callers = callers_new(&web);
 	world.checks = 0;
 	world.ends_ms = NOW_MS + 10000;
-	identify(callers, 0, 0, 1);
-	identify(callers, 5000, 0, 1);
-	identify(callers, 10000, KETTLE_EACCES, 2);
-	callers_free(callers);
+	identify(&web, 0, 0, 1);
+	identify(&web, 5000, 0, 1);
+	identify(&web, 10000, KETTLE_EACCES, 2);
+	recent_free(web.tokens);
 }
 
 static const struct CMUnitTest tests[] = {

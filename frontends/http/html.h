@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages of HTML. All [any]. */
-#ifndef KETTLE_WEB_HTML_H
-#define KETTLE_WEB_HTML_H
+#ifndef KETTLE_HTTP_HTML_H
+#define KETTLE_HTTP_HTML_H
 
 #include "base/buf.h"
 #include "http/server.h"
 
-/* Adds a text in which nothing is markup. */
-void html_add(struct buf *page, const char *text);
+/* Adds HTML in which each %s, the only conversion, is a text in which nothing is markup. */
+void html_printf(struct buf *page, const char *html, ...) __attribute__((format(printf, 2, 3)));
 /* Adds a whole page: content is HTML, title is trusted text. */
 void html_add_page(struct buf *page, const char *title, const struct buf *content);
 /* Answers with a page that no cache keeps and that loads nothing. */

@@ -2,18 +2,32 @@
 /* Pages of HTML. */
 #include <config.h>
 
-#include "web/visit/html.h"
+#include "http/html.h"
 
+#include <stdarg.h>
 #include <string.h>
 
-void
-html_add(struct buf *page, const char *text)
+static void
+add_text(struct buf *page, const char *text)
 {
 	for (; *text; text++)
 		if (strchr("&<>\"'", *text))
 			buf_printf(page, "&#%d;", *text);
 		else
 			buf_add(page, text, 1);
+}
+
+void
+html_printf(struct buf *page, const char *html, ...)
+{
+	va_list args;
+	va_start(args, html);
+	for (const char *mark; (mark = strstr(html, "%s")); html = mark + 2) {
+		buf_add(page, html, (size_t)(mark - html));
+		add_text(page, va_arg(args, const char *));
+	}
+	buf_adds(page, html);
+	va_end(args);
 }
 
 void

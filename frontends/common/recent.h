@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* What is remembered for a while, in memory alone: JSON by a key, a bounded number of them. All [any]. */
+#ifndef KETTLE_FRONTENDS_COMMON_RECENT_H
+#define KETTLE_FRONTENDS_COMMON_RECENT_H
+
+#include <jansson.h>
+#include <kettle/host.h>
+
+struct recent;
+
+/* max: entries; one more forgets all of them. */
+struct recent *recent_new(const struct kettle_host *host, size_t max);
+void recent_free(struct recent *recent); /* NULL is allowed */
+/* How often all was forgotten; for recent_put. */
+uint64_t recent_generation(struct recent *recent);
+/* Remembers a value for so many ms, unless all was forgotten since `generation` was read. */
+void recent_put(struct recent *recent, const char *key, json_t *value_take, int64_t ms, uint64_t generation);
+/* The value of a key, which stays; NULL: there is none, or its time is over. New reference. */
+json_t *recent_get(struct recent *recent, const char *key);
+/* The same, which is forgotten: one caller gets it. */
+json_t *recent_take(struct recent *recent, const char *key);
+void recent_forget(struct recent *recent);
+
+#endif

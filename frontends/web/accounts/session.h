@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions of browsers: their cookies, their forms, and the pages that answer them. A session is a token of the core. A
+ * form has a token made of the session, so that no other site can send it.
+ */
+#ifndef KETTLE_WEB_SESSION_H
+#define KETTLE_WEB_SESSION_H
+
+#include "web/visit/visit.h"
+
+#define SESSION "kettle"       /* the cookie */
+#define SESSION_NAME "browser" /* of its token */
+#define SEE_OTHER 303
+#define FORBIDDEN 403
+#define FAILED_TITLE "That did not work"
+
+/*
+ * A cookie as it is set; new string. Its name has `__Host-` in front, which needs Secure, where the server's address is
+ * https.
+ */
+char *session_cookie(const struct web *web, const char *name, const char *value, long seconds);
+/* The value of a cookie of the request, "" where there is none; valid as long as its headers. */
+const char *session_cookie_value(const struct web *web, const struct http_request *request, const char *name);
+/* Sends the browser on; cookie may be NULL. */
+void session_redirect(struct http_request *request, const char *address, const char *cookie);
+
+/* A page with a sentence. */
+void session_respond(struct http_request *request, unsigned status, const char *title, const char *sentence);
+/* The page of an error; a `fail` of visits. */
+void session_fail(struct visit *visit, const struct kettle_error *err);
+/* A page with a sentence and a button, which sends a POST to the same address; ends the visit. */
+void session_ask(struct visit *visit, const char *title, const char *sentence, const char *button);
+/* Whether a POST comes from such a page of this session: by its token, and by Origin where the browser says it. */
+bool session_sent_form(const struct web *web, const struct http_request *request, const char *session);
+
+#endif
