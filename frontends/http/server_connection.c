@@ -150,6 +150,8 @@ http_connection_free(struct http_connection *connection)
 		drop(connection);
 		return;
 	}
+	/* By TLS, the library leaves that to close: what its cork holds back would come 200 ms late. */
+	(void)shutdown(fd, SHUT_WR);
 	connection->mhd = NULL;
 	connection->fd = fd;
 	http_connection_limit(connection, LINGER_MS);
@@ -162,6 +164,8 @@ http_connection_discard(struct http_connection *connection, bool all)
 	ssize_t got = all ? 0 : recv(connection->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
 	if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR)))
 		return;
+	/* A process that is being started may have it, too: then close alone would leave it in the set. */
+	(void)epoll_ctl(connection->server->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
 	(void)close(connection->fd);
 	drop(connection);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -104,6 +105,40 @@ bounds_bodies(void **state)
 	for (size_t i = 1; i < count; i++)
 		(void)close(fds[i]);
 	await(f, &f->gone_early, (unsigned)count);
+}
+
+/* A process that has just been forked has all descriptors, so that closing one here does not end its file. */
+static void
+forgets_what_others_have(void **state)
+{
+	struct fixture *f = *state;
+	int ends[2], fds[20];
+	server_start(f);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		AUTO_BUF struct buf input = {0};
+		fds[i] = client_open(f);
+		client_send(fds[i], "POST /echo HTTP/1.1\r\n" HOST "Content-Length: 5000\r\n\r\n");
+		assert_int_equal(client_answer(fds[i], &input, NULL, NULL), 413);
+	}
+	assert_int_equal(pipe(ends), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		char end;
+		(void)close(ends[1]);
+		_exit(read(ends[0], &end, 1) != 0);
+	}
+	(void)close(ends[0]);
+	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
+		(void)shutdown(fds[i], SHUT_RDWR);
+		(void)close(fds[i]);
+		assert_int_equal(client_ask(f, ECHO), 200);
+	}
+	server_stop(f);
+	server_await_stop(f);
+	(void)close(ends[1]);
+	int status;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 }
 
 /* ---- time ---- */
@@ -486,6 +521,7 @@ world_teardown(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(bounds_addresses, server_setup, server_teardown),
+	cmocka_unit_test_setup_teardown(forgets_what_others_have, server_setup, server_teardown),
 	cmocka_unit_test_setup_teardown(bounds_bodies, server_setup, server_teardown),
 	cmocka_unit_test_setup_teardown(bounds_time, server_setup, server_teardown),
 	cmocka_unit_test_setup_teardown(sees_clients_leave, server_setup, server_teardown),
