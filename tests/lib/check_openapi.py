@@ -48,6 +48,8 @@ class Checker:
     def operation(self, method, address):
         """(operation, its pointer), or None."""
         segments = [urllib.parse.unquote(segment) for segment in re.sub("/+", "/", address.partition("?")[0]).strip("/").split("/")]
+        if any(re.search("[\x00-\x1f\x7f-\x9f]", segment) for segment in segments):
+            return None  # the server refuses such paths before any call is chosen
         for template, path in self.templates:
             if template[0].startswith("{") and segments[0] in OWN:
                 continue
@@ -77,6 +79,8 @@ class Checker:
         found, status = self.operation(method, record["path"]), str(record["status"])
         if record["status"] in NO_HTTP and not record["type"]:
             return []
+        if record["method"] == "OPTIONS" and record["status"] == 204:
+            return []  # a browser's question before a call
         if found is None:
             return self.unknown(record)
         operation, pointer = found
