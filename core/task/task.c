@@ -277,8 +277,8 @@ task_load(const struct languages *languages, const struct task_form *form, const
 		break;
 	}
 	return kettle_fail(err, KETTLE_EINVAL,
-		"`%s` contains a competition (%s), not one task: leaderboards are made from each of its tasks.", path,
-		json_string_value(json_array_get(form->competitions, 0)));
+		"`%s` contains a competition (%s), not one task: name the folder of one of its tasks, or sync the competition.",
+		path, json_string_value(json_array_get(form->competitions, 0)));
 }
 
 /* A requested language must be the task's. */

@@ -96,7 +96,7 @@ has_competitions(const struct source_dir *source_dir, const char *folder)
 	AUTO_SOURCE_DIR struct source_dir below = {0};
 	if (source_dir_below(source_dir, folder, &below, NULL) < 0)
 		return false;
-	AUTO_JSON json_t *names = task_form_competitions(&below);
+	AUTO_JSON json_t *names = task_form_place_competitions(&below);
 	return json_array_size(names) > 0;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
@@ -198,6 +199,12 @@ test_places(void **state)
 	assert_sentence(err.message);
 	assert_int_equal(file_mkdirs(other, 0755, NULL), 0);
 	write_set(other, "set.yaml", "name: Set\nproblems: []\n");
+	assert_int_equal(competition_read_all(languages, scratch, NULL, &none, &err), KETTLE_EINVAL);
+	assert_says(&err, "; its folder `sets` does.");
+	/* The folder above `problems` would do as well. */
+	AUTO_FREE char *inner = path_join(other, "problems"), *set = path_join(other, "set.yaml");
+	assert_true(file_mkdirs(inner, 0755, NULL) == 0 && unlink(set) == 0);
+	write_set(inner, "set.yaml", "name: Set\nproblems: []\n");
 	assert_int_equal(competition_read_all(languages, scratch, NULL, &none, &err), KETTLE_EINVAL);
 	assert_says(&err, "; its folder `sets` does.");
 	assert_int_equal(file_mkdirs(problems, 0755, NULL), 0);

@@ -101,7 +101,8 @@ test_refusals(void **state)
 	assert_refused(sent_zip("a.zip", json_pack("{s:{s:s}}", "task.yml", "text", YML)), KETTLE_ENOENT,
 		"a.zip: task.yml:1:70: the file `e.cpp` does not exist in the archive.");
 	assert_refused(sent_zip("a.zip", json_pack("{s:{s:s}}", "set.yaml", "text", "problems: []\n")), KETTLE_EINVAL,
-		"`a.zip` contains a competition (set.yaml), not one task: leaderboards are made from each of its tasks.");
+		"`a.zip` contains a competition (set.yaml), not one task: name the folder of one of its tasks, or sync the "
+		"competition.");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, cores_setup, cores_teardown)

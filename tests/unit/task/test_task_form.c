@@ -115,7 +115,9 @@ test_no_task(void **state)
 	AUTO_FREE char *path = zip(scratch, "", json_pack("{s:s}", "set.yaml", "problems: []\n"));
 	AUTO_BUF struct buf sentence = {0};
 	buf_printf(&sentence,
-		"`%s` contains a competition (set.yaml), not one task: leaderboards are made from each of its tasks.", path);
+		"`%s` contains a competition (set.yaml), not one task: name the folder of one of its tasks, or sync the "
+		"competition.",
+		path);
 	expect(path, NULL, sentence.data);
 	scratch_remove(scratch);
 }
