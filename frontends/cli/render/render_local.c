@@ -8,6 +8,7 @@
 #include "base/json_access.h"
 #include "common/table.h"
 #include "common/template.h"
+#include "common/wrap.h"
 
 static void
 put_options(const struct term *term, const json_t *options)
@@ -101,9 +102,12 @@ render_config_check(struct run *run, const json_t *result)
 	const struct term *term = &run->term;
 	size_t i;
 	const json_t *toolkit;
-	struct term errors = *term;
-	errors.out = stderr;
+	struct term errors;
+	struct wrap_part part;
+	term_init(&errors, stderr);
+	wrap_part_begin(&part, &errors);
 	template_put(&errors, "{warnings@@warning: {}\n}{faults@@error: {}\n}", result, NULL);
+	wrap_part_end(&part, false);
 	if (run->quiet || !member_true(result, "ok"))
 		return;
 	template_put(term,
