@@ -149,7 +149,8 @@ static int
 fail(struct kettle_error *err, const char *title, const char *listen, int fault)
 {
 	return kettle_blame(err, KETTLE_CAUSE_NONE, "listen",
-		kettle_fail(err, KETTLE_EUNAVAIL, "%s cannot listen on %s (listen): %s.", title, listen, strerror(fault)));
+		kettle_fail(err, KETTLE_EUNAVAIL, "%s cannot listen on %s (listen): %s%s.", title, listen, strerror(fault),
+			fault == EADDRINUSE ? ", perhaps by another `kettle serve`" : ""));
 }
 
 /* Splits ADDRESS:PORT; an address with colons is in brackets. */
