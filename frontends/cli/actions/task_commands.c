@@ -46,7 +46,8 @@ task_check_render(struct run *run, const json_t *result)
 		if (ok) {
 			term_put(term, STYLE_GREEN, "ok");
 			template_put(term,
-				"{competition? (competition {competition}, {problems} problem{problems#|s}, deadline {deadline?{deadline}|none})|"
+				"{competition? (competition {competition}, {problems} problem{problems#|s}, deadline "
+				"{deadline?{deadline}|none})|"
 				"{lang? ({lang}, {tests} test{tests#|s}, {benchmarks} benchmark{benchmarks#|s})}}",
 				entry, NULL);
 		}
