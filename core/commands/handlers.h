@@ -79,9 +79,9 @@ command_run_fn cmd_board_export;
 
 /*
  * Works in one transaction: an error of the database undoes everything; a problem with an error, or one that may not be
- * changed, is listed, and the others are applied; so is a new one to which no submission could pass. Skipped without force: a board of that name that does not belong to
- * the set, and a task that runs differently while there are scores, which would be left behind. Only a board's creator
- * and admins may change it.
+ * changed, is listed, and the others are applied; so is a new one to which no submission could pass. Skipped without
+ * force: a board of that name that does not belong to the set, and a task that runs differently while there are scores,
+ * which would be left behind. Only a board's creator and admins may change it.
  */
 command_run_fn cmd_competition_sync;
 /*
@@ -103,7 +103,7 @@ command_run_fn cmd_competition_show;
  */
 command_run_fn cmd_submit;
 command_add_fn add_submit_stays; /* "stays" */
-/* Which devices of a board would take a submission of the actor's, as far as rate limits, budgets and the configuration say. */
+/* Which devices of a board would take a submission of the actor's, by rate limits, budgets and the configuration. */
 command_run_fn cmd_board_devices;
 
 /* ---- cmd_submission.c: submissions. Store's threads ---- */

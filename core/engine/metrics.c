@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Figures about the engine since its start, for monitoring. They are counted as events and verdicts come, so reading them looks at
- * no table: it takes as long with a million submissions as with none.
+ * Figures about the engine since its start, for monitoring. They are counted as events and verdicts come, so reading
+ * them looks at no table: it takes as long with a million submissions as with none.
  */
 #include <config.h>
 
@@ -82,7 +82,10 @@ counts_json(const json_t *counts)
 	return counts ? json_deep_copy(counts) : json_object();
 }
 
-/* What alert rules select is there before it occurs: a counter that is new has no increase, and a sum of no samples is not 0. */
+/*
+ * What alert rules select is there before it occurs: a counter that is new has no increase, and a sum of no samples is
+ * not 0.
+ */
 static json_t *
 runs_json(const json_t *runs)
 {

@@ -53,8 +53,9 @@ recent_put(struct recent *recent, const char *key, json_t *value_take, int64_t m
 	json_int_t until_ms = (json_int_t)recent->host->monotonic_ms(recent->host) + ms;
 	AUTO_JSON json_t *entry = json_pack("{s:o, s:I}", "value", value_take, "until_ms", until_ms);
 	(void)pthread_mutex_lock(&recent->lock);
+	/* The first one is the oldest. */
 	if (json_object_size(recent->entries) >= recent->max)
-		(void)json_object_clear(recent->entries);
+		(void)json_object_del(recent->entries, json_object_iter_key(json_object_iter(recent->entries)));
 	if (generation == recent->generation)
 		json_object_set(recent->entries, key, entry);
 	(void)pthread_mutex_unlock(&recent->lock);

@@ -8,7 +8,7 @@
 
 struct recent;
 
-/* max: entries; one more forgets all of them. */
+/* max: entries; one more takes the place of the oldest. */
 struct recent *recent_new(const struct kettle_host *host, size_t max);
 void recent_free(struct recent *recent); /* NULL is allowed */
 /* How often all was forgotten; for recent_put. */

@@ -2,8 +2,9 @@
 /*
  * The server itself: its start, its thread, its end.
  *
- * Theory of operation. The thread waits in an epoll set for that of libmicrohttpd, for clients that leave, and for other threads (an eventfd). At its end it stops the library and posts to the loop, which joins it.
- * The post is its last act, so the join does not wait.
+ * Theory of operation. The thread waits in an epoll set for that of libmicrohttpd, for clients that leave, and for other
+ * threads (an eventfd). At its end it stops the library and posts to the loop, which joins it. The post is its last act,
+ * so the join does not wait.
  */
 #include <config.h>
 

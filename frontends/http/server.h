@@ -91,8 +91,8 @@ struct http_events {
 /* Checks `listen`, trusted_proxies and cors_origins. [any] EINVAL (member: the rule). */
 int http_rules_check(const struct http_rules *rules, struct kettle_error *err);
 /*
- * Starts a server, and logs its address. Copies the rules; borrows events for its life. Checks `listen`, trusted_proxies, the certificate and
- * that the address is free. Loop thread. EINVAL, EUNAVAIL (member: the rule).
+ * Starts a server, and logs its address. Copies the rules; borrows events for its life. Checks the rules, the
+ * certificate and that the address is free. Loop thread. EINVAL, EUNAVAIL (member: the rule).
  */
 int http_server_start(const struct kettle_host *host, const struct http_rules *rules, const struct http_events *events,
 	void *arg, struct http_server **ret_server, struct kettle_error *err);

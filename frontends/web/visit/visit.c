@@ -185,7 +185,7 @@ on_caller(void *arg, const json_t *actor, const struct kettle_error *err)
 		json_object_set_new(visit->data, "error", json_pack("{s:i, s:s}", "code", err->code, "message", err->message));
 		next = fail_later;
 	}
-	/* Where the engine has closed, so has the server: nobody waits for an answer. */
+	/* Where the engine has closed, so has the server, and the request goes nowhere. */
 	if (host->post(host, next, visit) < 0) {
 		close_visit(visit);
 		free_visit(visit);

@@ -94,8 +94,26 @@ test_expiry(void **state)
 	recent_free(web.tokens);
 }
 
+/* Who fills the memory puts out the oldest entry alone. */
+static void
+test_full(void **state)
+{
+	(void)state;
+	static const struct kettle_host host = {.monotonic_ms = monotonic_ms};
+	struct recent *recent = recent_new(&host, 3);
+	static const char *const keys[] = {"d", "b", "a", "c"};
+	for (int i = 0; i < 4; i++)
+		recent_put(recent, keys[i], json_integer(i), 1000, 0);
+	for (int i = 0; i < 4; i++) {
+		AUTO_JSON json_t *value = recent_get(recent, keys[i]);
+		assert_int_equal(value ? json_integer_value(value) : -1, i ? i : -1);
+	}
+	recent_free(recent);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_expiry),
+	cmocka_unit_test(test_full),
 };
 
 UNIT_TESTS(test_caller);
