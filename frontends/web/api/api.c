@@ -233,7 +233,7 @@ is_kept(const json_t *row, const json_t *args)
 	return false;
 }
 
-/* Answers nobody by what is kept, or else adds to data what keeping the answer needs. */
+/* Answers a request without a credential by what is kept, or else adds to data what keeping the answer needs. */
 static bool
 answer_kept(struct web *web, struct http_request *request, const json_t *row, json_t *data, bool is_nobody)
 {

@@ -151,7 +151,7 @@ begin(struct visit *visit, json_t *result)
 	if (call->fail)
 		visit->fail = call->fail;
 	if (call->who == COMPAT_ADMIN) {
-		/* Whom something is refused to is somebody: the frontend. */
+		/* The actor is the frontend, which is known: a refusal is 403, not 401. */
 		json_decref(visit->actor);
 		visit->actor = json_incref(visit->web->self);
 	}

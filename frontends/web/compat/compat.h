@@ -110,7 +110,7 @@ void compat_answer_row(struct visit *visit, json_t *result);
 /* The user's credential of a request; NULL: there is none. */
 const char *compat_credential(const struct http_request *request);
 /*
- * Whether the request has the admin's token of the configuration; else answers 401. Without such a token nobody has it.
+ * Whether the request has the admin's token of the configuration; else answers 401. If the configuration has none, every request is refused.
  */
 bool compat_is_admin(const struct web *web, struct http_request *request);
 /* A device's queue as clients read it, of a row of `device.list`; null: there is no such row. New reference. */

@@ -56,8 +56,8 @@ answer_return(struct visit *visit, json_t *result)
 }
 
 /*
- * The state is the client's own, and not signed: who gets somebody to open such an address would act as them. So it says
- * where to confirm the login; the confirmation says whether this ends the user's earlier logins.
+ * The state is the client's own and not signed: a forged address that a user opens would let its author act as them. So
+ * it says where to confirm the login; the confirmation says whether this ends the user's earlier logins.
  */
 void
 compat_return_login(struct visit *visit, json_t *result)

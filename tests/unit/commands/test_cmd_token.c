@@ -192,7 +192,7 @@ test_login(void **state)
 	invalid(token, KETTLE_EACCES);
 }
 
-/* The confirmation of a login that says so ends the user's earlier ones of its name, and nobody else's. */
+/* The confirmation of a login that says so ends the user's earlier ones of its name, and no other user's. */
 static void
 test_login_reset(void **state)
 {
