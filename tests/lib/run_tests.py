@@ -10,7 +10,7 @@ NAME selects tests: `unit/engine/test_engine`, one of its tests as `unit/engine/
 A test is a script tests/FOLDER/NAME.test or a file of a C program, tests/unit/FOLDER/tests; both print TAP. Each declares how it runs:
 a script by a line `# test: WORD...` near its top, a program by what it prints for --list.
 
-  cpu        computes (the default): as many at once as there are cores
+  cpu        computes (the default): as many at once as there are cores; one more when none is left that waits
   waiting    waits for children, daemons or time: twice as many at once, beside those
   alone      measures, or looks at the whole machine: nothing else runs meanwhile
   long       begins before the others
@@ -413,8 +413,10 @@ class Schedule:
         used = {kind: sum(run.test.kind == kind for run in self.running.values()) for kind in CLASSES}
         if used["alone"]:
             return None
+        # A test that computes also waits for the disk, and for its own ends.
+        spare = {"cpu": not used["waiting"] and not any(test.kind == "waiting" for test in self.waiting)}
         for test in self.waiting:
-            if test.kind != "alone" and used[test.kind] < self.room[test.kind]:
+            if test.kind != "alone" and used[test.kind] < self.room[test.kind] + spare.get(test.kind, 0):
                 return test
         alone = [test for test in self.waiting if test.kind == "alone"]
         return alone[0] if len(alone) == len(self.waiting) and alone and not self.running else None
