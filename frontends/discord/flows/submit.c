@@ -471,7 +471,8 @@ static void
 on_request(void *arg, const char *key, json_t *state)
 {
 	struct submit *submit = arg;
-	(void)key;
+	/* Its menu has been answered, or comes again. */
+	drop_ask(submit, key + strlen(REQUEST_PREFIX));
 	struct interaction *interaction = interaction_restore(submit->bot, json_object_get(state, "interaction"));
 	if (!interaction)
 		return;
