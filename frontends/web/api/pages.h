@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Kept answers about boards. Those for nobody about public boards: a board that everybody looks at is read and rendered
- * once for each change. They are kept until an event about the board, at most PAGES_KEEP_MS: some of it changes with time.
- * Those for users: only their text is kept.
+ * A cache of answers about leaderboards. Answers to requests without a credential are served from it until an event about
+ * the leaderboard, for at most PAGES_KEEP_MS, since some of them change with time. For users every request is a call; the
+ * cache only saves rendering the same result again.
  */
 #ifndef KETTLE_WEB_PAGES_H
 #define KETTLE_WEB_PAGES_H

@@ -22,7 +22,7 @@ enum compat_who {
 	COMPAT_ADMIN,          /* who has the admin's token of the configuration; acts as the frontend */
 	COMPAT_ADMIN_FOR_USER, /* the same for the user of a credential, who has an admin's rights then */
 	COMPAT_USER,           /* the user of a credential; 401 without one */
-	COMPAT_ANYBODY,        /* the same, or nobody */
+	COMPAT_ANYBODY,        /* the same; without a credential, the anonymous actor */
 	COMPAT_NOBODY,         /* no credential is looked at */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who sends a request: the user of its token, or nobody. Checked tokens are remembered, by their hash, for a minute or until
+ * The actor of a request: the user of its token, or the anonymous actor. Checked tokens are remembered, by their hash, for a minute or until
  * they expire, and forgotten when a token or login is revoked or a user changes.
  */
 #ifndef KETTLE_WEB_CALLER_H
