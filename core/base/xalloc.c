@@ -14,6 +14,17 @@
 
 #define EXIT_NO_MEMORY 3 /* as kettle_error_exit(KETTLE_ENOMEM) */
 
+#ifdef __SANITIZE_ADDRESS__
+/* A failed check of UndefinedBehaviorSanitizer is an illegal instruction: AddressSanitizer reports it, for programs with a
+ * handler of their own, too. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *
+__asan_default_options(void)
+{
+	return "handle_sigill=2";
+}
+#endif
+
 void
 xalloc_fail(void)
 {
