@@ -36,9 +36,6 @@ OLDEST_PYTHON = (3, 11)  # that the packages below are built for
 TORCH = "torch==2.13.0"
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"  # where the builds for the CPU are that the public index has not
 PYTHON_PACKAGES = ("triton==3.9.0", "jax==0.10.2", "numpy==2.4.*", "ninja==1.13.*")
-# Imported once: this shows that they can be, and leaves their bytecode, which runs in the sandbox cannot.
-PYTHON_MODULES = ("torch", "torch.utils.cpp_extension", "torch._dynamo", "torch._inductor.compile_fx", "triton.language",
-                  "triton.runtime.interpreter", "jax.numpy", "numpy.random", "multiprocessing.pool")
 CUDA_WITHOUT_NVCC = (13, 0)
 # The largest last: what is missing of the others is known before.
 CUDA_PACKAGES = ("nvidia-cuda-crt", "nvidia-cuda-cccl", "nvidia-cuda-runtime", "nvidia-cuda-nvcc", "nvidia-nvvm",
@@ -57,6 +54,18 @@ GITHUB_PACKAGES = ("aiohttp==3.14.*", "PyYAML==6.*", "openapi-core==0.23.*", "Py
 # What holds the frontend web to OpenAPI and to Prometheus' text format, and what KernelBot's server, which proves tests/peers/popcorn, runs on.
 WEB_PACKAGES = ("schemathesis==4.32.*", "openapi-spec-validator==0.9.*", "prometheus-client==0.26.*", "fastapi==0.165.*", "uvicorn==0.54.*",
                 "python-multipart==0.0.*")
+# What `--only` and PARTS name, but for the toolkit, which is of nvcc's version.
+PACKAGES = {"python": PYTHON_PACKAGES, "discord": DISCORD_PACKAGES, "modal": MODAL_PACKAGES, "github": GITHUB_PACKAGES, "web": WEB_PACKAGES}
+# Imported once: this shows that they can be, and leaves their bytecode, which neither runs in the sandbox nor the fakes, which are
+# started often, write themselves.
+MODULES = {
+    "python": ("torch", "torch.utils.cpp_extension", "torch._dynamo", "torch._inductor.compile_fx", "triton.language",
+               "triton.runtime.interpreter", "jax.numpy", "numpy.random", "multiprocessing.pool"),
+    "discord": ("aiohttp.web", "jsonschema", "cryptography.hazmat.primitives.asymmetric.ed25519", "discord.app_commands", "hikari"),
+    "modal": ("modal", "modal._utils.async_utils"),
+    "github": ("aiohttp.web", "yaml", "openapi_core.testing", "github", "githubkit.exception"),
+    "web": ("schemathesis", "openapi_spec_validator", "prometheus_client.parser", "jsonschema", "requests", "fastapi", "uvicorn"),
+}
 
 PIP = ("-m", "pip", "install", "--only-binary=:all:", "--no-compile", "--no-input", "--disable-pip-version-check",
        "--progress-bar=off", "--timeout=15", "--retries=1")
@@ -231,6 +240,17 @@ def install(folder, budget, *arguments):
     Pip(folder, arguments, budget).run()
 
 
+def install_packages(folder, budget, _large):
+    install(folder, budget, *PACKAGES[folder.name])
+    say("importing them once")
+    check = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)\n"
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    done = subprocess.run([folder / "bin" / "python", "-c", check, *MODULES[folder.name]], env=environment, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, errors="replace", stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise Failed("what was installed cannot be imported: " + (done.stdout.strip().splitlines() or ["it crashes"])[-1][:300])
+
+
 def install_python(folder, budget, large):
     if large:
         install(folder, budget, TORCH)
@@ -245,14 +265,7 @@ def install_python(folder, budget, large):
                 raise Failed(f"there is no {TORCH} for the CPU, not at {TORCH_INDEX} either ({problem}); "
                              "`./quickstart test --all --large-torch` takes the one for CUDA, some gigabytes") from None
             install(folder, budget, f"{TORCH}+cpu")  # what it depends on
-    install(folder, budget, *PYTHON_PACKAGES)
-    say("importing them once")
-    check = "import importlib, sys\nfor name in sys.argv[1:]: importlib.import_module(name)\n"
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    done = subprocess.run([folder / "bin" / "python", "-c", check, *PYTHON_MODULES], env=environment, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", stdin=subprocess.DEVNULL)
-    if done.returncode:
-        raise Failed("what was installed cannot be imported: " + (done.stdout.strip().splitlines() or ["it crashes"])[-1][:300])
+    install_packages(folder, budget, large)
 
 
 def cuda_version():
@@ -283,36 +296,18 @@ def install_cuda(folder, budget, _large):
             packages[name] = f"=={major}.*"
 
 
-def install_discord(folder, budget, _large):
-    install(folder, budget, *DISCORD_PACKAGES)
-
-
-def install_modal(folder, budget, _large):
-    install(folder, budget, *MODAL_PACKAGES)
-
-
-def install_github(folder, budget, _large):
-    install(folder, budget, *GITHUB_PACKAGES)
-
-
-def install_web(folder, budget, _large):
-    install(folder, budget, *WEB_PACKAGES)
-
-
 # The smallest first: what is left of the limits is enough for it.
-PARTS = {"discord": ("discord.py, hikari and aiohttp", install_discord, 200 * MB),
-         "modal": ("the client of Modal", install_modal, 150 * MB),
-         "web": ("schemathesis, prometheus-client and FastAPI", install_web, 200 * MB),
-         "github": ("PyGithub, githubkit and openapi-core", install_github, 300 * MB),
+PARTS = {"discord": ("discord.py, hikari and aiohttp", install_packages, 200 * MB),
+         "modal": ("the client of Modal", install_packages, 150 * MB),
+         "web": ("schemathesis, prometheus-client and FastAPI", install_packages, 200 * MB),
+         "github": ("PyGithub, githubkit and openapi-core", install_packages, 300 * MB),
          "python": ("torch 2, Triton and JAX", install_python, 4 * GB), "cuda": ("the CUDA toolkit", install_cuda, 2 * GB)}
 
 
 def wanted(name, large):
     """What an environment must have been made from."""
     base = os.path.realpath(sys.executable)
-    packages = {"discord": DISCORD_PACKAGES, "github": GITHUB_PACKAGES, "modal": MODAL_PACKAGES, "web": WEB_PACKAGES,
-                "python": (TORCH, large, PYTHON_PACKAGES)}
-    packages = packages.get(name) or (CUTLASS, cuda_version())
+    packages = {**PACKAGES, "python": (TORCH, large, PYTHON_PACKAGES)}.get(name) or (CUTLASS, cuda_version())
     return json.loads(json.dumps({"packages": packages, "python": [base, sys.version.split()[0], platform.machine()]}))
 
 
