@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -28,7 +29,10 @@ read_zip(const uint8_t *data, size_t size)
 {
 	struct result_files files = RESULT_FILES_NONE;
 	struct kettle_error err = {0};
-	int rc = result_zip_read(data, size, NULL, "", &files, &err);
+	AUTO_FD int fd = memfd_create("zip", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET) != 0)
+		abort();
+	int rc = result_zip_read(fd, size, "", &files, &err);
 	check(rc, &err);
 	if (rc < 0 && (files.result >= 0 || files.report || files.error))
 		abort();

@@ -8,7 +8,7 @@
  */
 #include <config.h>
 
-#include "runners/github/api.h"
+#include "runners/github/github.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,6 @@
 #include "base/json_access.h"
 #include "base/sanitize_text.h"
 #include "base/xalloc.h"
-#include "runners/common/remote.h"
 #include "runners/github/tokens.h"
 
 #define MESSAGE_CHARACTERS 200
@@ -354,10 +353,9 @@ api_send(struct api *api, const struct api_request *request)
 	return call;
 }
 
-bool
+void
 api_cancel(struct api_call *call)
 {
-	bool sent = call->may_be_done;
 	if (call->id) {
 		call->host->http_cancel(call->host, call->id);
 		end_sending(call);
@@ -367,7 +365,6 @@ api_cancel(struct api_call *call)
 		call->api = NULL; /* now with the thread */
 	else
 		free_call(call);
-	return sent;
 }
 
 bool
@@ -379,11 +376,11 @@ api_was_sent(const struct api_call *call)
 /* ---- life ---- */
 
 int
-api_new(
-	const struct kettle_host *host, const struct api_settings *settings, struct api **ret_api, struct kettle_error *err)
+api_new(const struct kettle_host *host, const json_t *section, uint64_t most_ms, struct api **ret_api,
+	struct kettle_error *err)
 {
-	AUTO_FREE char *base = remote_url(settings->base);
-	const char *version = settings->version;
+	AUTO_FREE char *base = remote_url(json_text_or_empty(section, "url"));
+	const char *version = json_text_or_empty(section, "api_version");
 	struct tokens read;
 	if (!base)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "url",
@@ -393,16 +390,18 @@ api_new(
 	if (!version[0] || strspn(version, "0123456789-") != strlen(version))
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "api_version",
 			kettle_fail(err, KETTLE_EINVAL, "`api_version` is not a date such as 2026-03-10."));
-	int rc = tokens_read(&read, settings->tokens, err);
+	int rc = tokens_read(&read, json_text_or_empty(section, "token"), err);
 	if (rc < 0)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "token", rc);
-	struct api *api = xcalloc(1, sizeof(*api));
+	struct api *api = *ret_api = xcalloc(1, sizeof(*api));
 	*api = (struct api){.host = host,
 		.base = STEAL(base),
 		.version = xstrdup(version),
 		.tokens = read,
-		.total_ms = (uint32_t)(settings->most_ms < API_TOTAL_MS ? settings->most_ms : API_TOTAL_MS)};
-	*ret_api = api;
+		.total_ms = (uint32_t)(most_ms < API_TOTAL_MS ? most_ms : API_TOTAL_MS)};
+	/* The process before this one may have made a change just now. */
+	for (size_t i = 0; i < read.count; i++)
+		tokens_changed(&api->tokens, i, now_ms(api), now_ms(api));
 	return 0;
 }
 
@@ -410,7 +409,7 @@ void
 api_stop(struct api *api)
 {
 	while (api->first)
-		(void)api_cancel(api->first);
+		api_cancel(api->first);
 	api->host->timer_stop(api->host, STEAL(api->timer));
 }
 
@@ -424,13 +423,6 @@ api_free(struct api *api)
 	free(api->base);
 	free(api->version);
 	free(api);
-}
-
-void
-api_hold_changes(struct api *api)
-{
-	for (size_t i = 0; i < api->tokens.count; i++)
-		tokens_changed(&api->tokens, i, now_ms(api), now_ms(api));
 }
 
 size_t
@@ -451,4 +443,12 @@ api_fail(const struct api_answer *answer, const char *what, struct kettle_error 
 	bool says = answer->message[0] != '\0';
 	return kettle_fail(err, KETTLE_EUNAVAIL, "GitHub answered %s with status %d%s%s", what, answer->status,
 		says ? ": " : ".", answer->message);
+}
+
+int
+api_check(
+	const struct kettle_error *err, const struct api_answer *answer, const char *what, struct kettle_error *ret_why)
+{
+	*ret_why = *err;
+	return err->code == 0 && answer->status != 200 ? api_fail(answer, what, ret_why) : err->code;
 }

@@ -13,16 +13,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/hash.h"
 #include "base/json_access.h"
+#include "base/sanitize_text.h"
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
-#include "runners/common/remote.h"
-#include "runners/github/runs.h"
-#include "runners/github/setup.h"
+#include "runners/github/github.h"
 
 #define REF_MAX 250
-#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+#define TITLE_CHARACTERS 200
 
 static const struct kettle_option options[] = {
 	{.key = "token_env",
@@ -88,7 +86,7 @@ unit_text(const json_t *unit, const char *name, const char *fallback)
 static bool
 is_plain(const char *name, size_t size)
 {
-	return size > 0 && size <= 100 && name[0] != '.' && strspn(name, NAME_CHARACTERS) >= size;
+	return size > 0 && size <= 100 && name[0] != '.' && strspn(name, GITHUB_NAME_CHARACTERS) >= size;
 }
 
 int
@@ -104,7 +102,8 @@ github_place_read(const json_t *unit, struct run_place *ret_place, struct kettle
 	if (!is_plain(place.workflow, strlen(place.workflow)))
 		return kettle_fail(
 			err, KETTLE_EINVAL, "`workflow` is `%.100s`, not the name of a file in .github/workflows.", place.workflow);
-	if (!place.ref[0] || strlen(place.ref) > REF_MAX || strspn(place.ref, NAME_CHARACTERS "/+#@") != strlen(place.ref))
+	if (!place.ref[0] || strlen(place.ref) > REF_MAX ||
+		strspn(place.ref, GITHUB_NAME_CHARACTERS "/+#@") != strlen(place.ref))
 		return kettle_fail(err, KETTLE_EINVAL, "`ref` is `%.100s`, not the name of a branch or tag.", place.ref);
 	if (place.labels && json_array_size(place.labels) == 0)
 		return kettle_fail(err, KETTLE_EINVAL, "`runs_on` is empty: it names the labels of a machine.");
@@ -132,8 +131,6 @@ github_check_unit(struct remote *remote, const json_t *unit, struct kettle_error
 	return rc;
 }
 
-/* ---- the table ---- */
-
 int
 github_check(struct remote *remote, struct kettle_error *err)
 {
@@ -143,9 +140,125 @@ github_check(struct remote *remote, struct kettle_error *err)
 							 "The runner github has no token: name one with `token_env` or `token_file`.");
 }
 
+/* ---- the status: jobs that wait and run at GitHub, in all workflows of the units ---- */
+
+/* The states whose runs a status lists, for each workflow. */
+static const struct {
+	const char *github, *state;
+} listed[] = {{"in_progress", "running"}, {"queued", "waiting"}};
+
+/* One status under way, which reads one list after the other. */
+struct status {
+	struct remote_inquiry *inquiry;
+	struct github *github;
+	struct api_call *call;
+	json_t *places, *jobs; /* places still to list; jobs found */
+	size_t state;          /* of `listed`, for the first place */
+};
+
+static void
+free_status(void *own)
+{
+	struct status *status = own;
+	if (status->call)
+		api_cancel(status->call);
+	json_decref(status->places);
+	json_decref(status->jobs);
+	free(status);
+}
+
+static void request_list(struct status *status);
+
+/* Returns the reference of the job with this run's name, else the name itself. New. */
+static char *
+job_of(const struct github *github, const char *title)
+{
+	for (const struct remote_job *job = github->remote.jobs; job; job = job->next)
+		if (strcmp(job->name, title) == 0 && !job->report)
+			return xstrdup(job->ref);
+	return sanitize_line(title, TITLE_CHARACTERS);
+}
+
+static void
+add_runs(struct status *status, const json_t *runs)
+{
+	size_t i;
+	json_t *entry;
+	json_array_foreach((json_t *)runs, i, entry) {
+		struct run_facts facts;
+		if (answer_run(entry, &facts, NULL) < 0)
+			continue;
+		AUTO_FREE char *job = job_of(status->github, facts.title);
+		AUTO_FREE char *where = sanitize_line(facts.url, TITLE_CHARACTERS);
+		AUTO_FREE char *since = sanitize_line(facts.created, TITLE_CHARACTERS);
+		json_array_append_new(status->jobs, json_pack("{s:s, s:s, s:s, s:s}", "job", job, "state",
+												listed[status->state].state, "since", since, "where", where));
+	}
+}
+
+static void
+on_list(void *arg, const struct kettle_error *err, const struct api_answer *answer)
+{
+	struct status *status = arg;
+	struct kettle_error why = {0};
+	const json_t *runs = NULL;
+	status->call = NULL;
+	if (api_check(err, answer, "the request for the runs of a workflow", &why) < 0 ||
+		answer_runs(answer->body, &runs, &why) < 0) {
+		remote_answer(status->inquiry, NULL, why.message);
+		return;
+	}
+	add_runs(status, runs);
+	if (++status->state == ARRAY_SIZE(listed)) {
+		status->state = 0;
+		json_array_remove(status->places, 0);
+	}
+	if (json_array_size(status->places) > 0) {
+		request_list(status);
+		return;
+	}
+	AUTO_JSON json_t *result = json_pack("{s:O, s:o}", "jobs", status->jobs, "text",
+		json_sprintf("%zu jobs of this engine are there; at most %d runs of each workflow are shown in each state.",
+			status->github->remote.count, ANSWER_LIST_MAX));
+	remote_answer(status->inquiry, result, NULL);
+}
+
+static void
+request_list(struct status *status)
+{
+	const json_t *place = json_array_get(status->places, 0);
+	AUTO_FREE char *path =
+		xasprintf("/repos/%s/actions/workflows/%s/runs?exclude_pull_requests=true&per_page=%d&status=%s",
+			json_text_or_empty(place, "repo"), json_text_or_empty(place, "workflow"), ANSWER_LIST_MAX,
+			listed[status->state].github);
+	status->call = api_send(status->github->api,
+		&(struct api_request){.path = path, .max_body = API_LIST_MAX, .done = on_list, .arg = status});
+}
+
 static int
-init(void *self, const json_t *args, void (*done)(void *arg, const struct kettle_error *err, json_t *result), void *arg,
-	struct kettle_error *err)
+get_status(void *self, remote_done done, void *arg, struct kettle_error *err)
+{
+	struct github *github = self;
+	const char *key;
+	json_t *place;
+	int rc = github_check(&github->remote, err);
+	if (rc == 0 && json_object_size(github->places) == 0)
+		rc = kettle_fail(err, KETTLE_EUNAVAIL, "No unit names the runner github, so it knows no repository.");
+	if (rc < 0)
+		return rc;
+	struct status *status = xcalloc(1, sizeof(*status));
+	*status = (struct status){.github = github, .places = json_array(), .jobs = json_array()};
+	json_object_foreach(github->places, key, place)
+		json_array_append(status->places, place);
+	status->inquiry = remote_inquire(&github->remote, done, arg, status, free_status);
+	request_list(status);
+	return 0;
+}
+
+/* ---- the table ---- */
+
+static int
+init(void *self, const json_t *args, remote_done done, void *arg, struct kettle_error *err)
 {
 	struct github *github = self;
 	return init_run(github->host, github->section, args, setup_write, done, arg, err);
@@ -176,12 +289,11 @@ static int
 configure(void *self, const json_t *section, struct kettle_error *err)
 {
 	struct github *github = self;
-	const char *tokens = json_text_or_null(section, "token");
 	close_api(github);
 	github->section = json_pack("{s:O*}", "exec_archive", json_object_get(section, "exec_archive"));
 	int rc = remote_configure(&github->remote, section, err);
 	/* `runner init` has neither a key nor a token yet. */
-	if (rc < 0 || !tokens)
+	if (rc < 0 || !json_object_get(section, "token"))
 		return rc;
 	uint64_t give_up_ms = (uint64_t)member_int(section, "give_up_s") * 1000;
 	github->poll_ms = (uint64_t)member_int(section, "poll_ms");
@@ -191,15 +303,7 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 		.quiet_ms = give_up_ms,
 		.absent = RUNS_MISSING,
 		.finds = RUNS_SEEK_LOOKS};
-	rc = api_new(github->host,
-		&(struct api_settings){.base = json_text_or_empty(section, "url"),
-			.version = json_text_or_empty(section, "api_version"),
-			.tokens = tokens,
-			.most_ms = give_up_ms},
-		&github->api, err);
-	if (rc == 0)
-		api_hold_changes(github->api);
-	return rc;
+	return api_new(github->host, section, give_up_ms, &github->api, err);
 }
 
 /* No job is left. The loop's timers and requests must end before the host does, so they end before destroy. */
@@ -243,7 +347,7 @@ static const struct kettle_runner runner = {
 	.detach = remote_detach,
 	.doctor = remote_doctor,
 	.init = init,
-	.status = github_status,
+	.status = get_status,
 	.check = remote_check,
 	KETTLE_UNIT_OPTIONS(unit_options),
 };

@@ -5,8 +5,8 @@
 #include "runners/github/result_zip.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,58 +33,39 @@ result_files_free(struct result_files *files)
 }
 
 static int
-check_digest(const char *found, const char *sha256, struct kettle_error *err)
-{
-	if (!sha256[0] || strcmp(found, sha256) == 0)
-		return 0;
-	return kettle_fail(err, KETTLE_ECONFLICT,
-		"The artifact arrived with the SHA-256 %.12s…, but GitHub says that it is %.12s….", found, sha256);
-}
-
-static int
-check_size(uint64_t found, uint64_t size, struct kettle_error *err)
-{
-	if (found == size)
-		return 0;
-	return kettle_fail(err, KETTLE_ECONFLICT, "The artifact arrived with %llu bytes, but GitHub says that it has %llu.",
-		(unsigned long long)found, (unsigned long long)size);
-}
-
-static int
-check_file(const char *path, uint64_t size, const char *sha256, struct kettle_error *err)
+check_file(int fd, uint64_t size, const char *sha256, struct kettle_error *err)
 {
 	char found[65];
 	struct stat stat;
-	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0 || fstat(fd, &stat) != 0 || sha256_fd(fd, found) != 0)
-		return kettle_fail(err, KETTLE_EIO, "The artifact cannot be read from `%s`: %s.", path, strerror(errno));
-	int rc = check_size((uint64_t)stat.st_size, size, err);
-	return rc < 0 ? rc : check_digest(found, sha256, err);
+	if (fstat(fd, &stat) != 0 || sha256_fd(fd, found) != 0)
+		return kettle_fail(err, KETTLE_EIO, "The artifact cannot be read: %s.", strerror(errno));
+	if ((uint64_t)stat.st_size != size)
+		return kettle_fail(err, KETTLE_ECONFLICT,
+			"The artifact arrived with %llu bytes, but GitHub says that it has %llu.", (unsigned long long)stat.st_size,
+			(unsigned long long)size);
+	if (sha256[0] && strcmp(found, sha256) != 0)
+		return kettle_fail(err, KETTLE_ECONFLICT,
+			"The artifact arrived with the SHA-256 %.12s…, but GitHub says that it is %.12s….", found, sha256);
+	return 0;
 }
 
 static int
-fail_zip(zip_error_t *error, struct kettle_error *err)
-{
-	int rc = kettle_fail(err, KETTLE_EINVAL, "The artifact is no zip, or is damaged: %s.", zip_error_strerror(error));
-	zip_error_fini(error);
-	return rc;
-}
-
-static int
-open_archive(const void *data, size_t size, const char *path, zip_t **ret_zip, struct kettle_error *err)
+open_archive(int fd, zip_t **ret_zip, struct kettle_error *err)
 {
 	zip_error_t error;
 	zip_error_init(&error);
-	zip_source_t *source =
-		data ? zip_source_buffer_create(data, size, 0, &error) : zip_source_file_create(path, 0, -1, &error);
-	if (source)
-		*ret_zip = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error);
+	FILE *file = fdopen(dup(fd), "rb");
+	zip_source_t *source = file ? zip_source_filep_create(file, 0, -1, &error) : NULL;
+	if (file && !source)
+		(void)fclose(file);
+	*ret_zip = source ? zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &error) : NULL;
 	if (source && !*ret_zip)
 		zip_source_free(source);
-	if (!*ret_zip)
-		return fail_zip(&error, err);
+	int rc = *ret_zip ? 0
+					  : kettle_fail(err, KETTLE_EINVAL, "The artifact is no zip, or is damaged: %s.",
+							file ? zip_error_strerror(&error) : strerror(errno));
 	zip_error_fini(&error);
-	return 0;
+	return rc;
 }
 
 /* Checks the size that the zip claims for a file, at most max bytes, and the method of packing. */
@@ -197,17 +178,13 @@ read_known(zip_t *zip, zip_uint64_t index, size_t zip_size, struct result_files 
 }
 
 int
-result_zip_read(const void *data, size_t size, const char *path, const char *sha256, struct result_files *ret_files,
-	struct kettle_error *err)
+result_zip_read(int fd, uint64_t size, const char *sha256, struct result_files *ret_files, struct kettle_error *err)
 {
-	char found[65];
 	AUTO_ZIP zip_t *zip = NULL;
 	struct result_files files = RESULT_FILES_NONE;
-	if (data)
-		sha256_hex(data, size, found);
-	int rc = data ? check_digest(found, sha256, err) : check_file(path, size, sha256, err);
+	int rc = check_file(fd, size, sha256, err);
 	if (rc == 0)
-		rc = open_archive(data, size, path, &zip, err);
+		rc = open_archive(fd, &zip, err);
 	zip_int64_t count = rc == 0 ? zip_get_num_entries(zip, 0) : 0;
 	if (rc == 0 && count > RESULT_ZIP_ENTRIES)
 		rc = kettle_fail(err, KETTLE_ETOOBIG, "The artifact has more than %d files.", RESULT_ZIP_ENTRIES);

@@ -5,6 +5,7 @@
 
 #include <kettle/error.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define RESULT_ZIP_ENTRIES 16
 #define RESULT_ZIP_SMALL 1048576 /* bytes of every file except the result */
@@ -23,11 +24,10 @@ struct result_files {
 
 void result_files_free(struct result_files *files);
 /*
- * Reads a zip from memory or, with data NULL, from a file, after checking its size and SHA-256 (64 digits; "":
- * unknown). Ignores other files in it. ECONFLICT: another size or digest; EINVAL: damaged, or no zip; ETOOBIG: too
- * many or too large files; EIO.
+ * Reads a zip from a file, after checking its size and SHA-256 (64 digits; "": unknown). Ignores other files in it.
+ * ECONFLICT: another size or digest; EINVAL: damaged, or no zip; ETOOBIG: too many or too large files; EIO.
  */
-int result_zip_read(const void *data, size_t size, const char *path, const char *sha256, struct result_files *ret_files,
-	struct kettle_error *err);
+int result_zip_read(
+	int fd, uint64_t size, const char *sha256, struct result_files *ret_files, struct kettle_error *err);
 
 #endif

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "runners/github/runs.h"
+#include "runners/github/github.h"
 
 /* The list of a workflow's runs. */
 struct run_list {
@@ -198,18 +198,15 @@ static void
 on_page(void *arg, const struct kettle_error *err, const struct api_answer *answer)
 {
 	struct run_list *list = arg;
-	struct kettle_error why = *err;
+	struct kettle_error why = {0};
 	const json_t *page = NULL;
 	list->call = NULL;
-	if (why.code == 0 && answer->status == 304) {
+	if (err->code == 0 && answer->status == 304) {
 		end_round(list, NULL, true);
 		return;
 	}
-	if (why.code == 0 && answer->status != 200)
-		(void)api_fail(answer, "the request for the runs of a workflow", &why);
-	else if (why.code == 0)
-		(void)answer_runs(answer->body, &page, &why);
-	if (why.code < 0) {
+	if (api_check(err, answer, "the request for the runs of a workflow", &why) < 0 ||
+		answer_runs(answer->body, &page, &why) < 0) {
 		end_round(list, &why, false);
 		return;
 	}
@@ -313,7 +310,7 @@ run_lists_free(struct github *github)
 		struct run_list *list = github->lists;
 		github->lists = list->next;
 		if (list->call)
-			(void)api_cancel(list->call);
+			api_cancel(list->call);
 		free(list->repo);
 		free(list->workflow);
 		free(list->etag);

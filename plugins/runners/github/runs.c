@@ -10,11 +10,12 @@
  */
 #include <config.h>
 
-#include "runners/github/runs.h"
+#include "runners/github/github.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/bounded_json.h"
 #include "base/cleanup.h"
@@ -22,6 +23,7 @@
 #include "base/json_access.h"
 #include "base/sanitize_text.h"
 #include "base/xalloc.h"
+#include "runners/github/result_zip.h"
 
 #define INPUTS_MAX 65535 /* characters of all inputs of a dispatch, which is GitHub's limit */
 #define INPUTS_SPARE 200 /* of these, for the names of the inputs */
@@ -29,6 +31,13 @@
 #define LINK_AGAIN_MS 500
 #define LINK_WAIT_MS 5000 /* frontends that serve links start after runners, also at a reload */
 #define SENTENCE_MAX 600
+#define ARTIFACT_NAME "kettle-result"
+#define ARTIFACT_LOOKS 5     /* looks at the list, until an artifact counts as missing */
+#define ARTIFACT_LOOK_MS 500 /* after the first look, doubling */
+#define ARTIFACT_TRIES 3     /* downloads whose link has expired or whose bytes are wrong */
+#define LINK_MAX 16384       /* bytes of a link */
+#define DOWNLOAD_MS 30000    /* for a download, besides the time for its bytes */
+#define DOWNLOAD_RATE 500    /* bytes per ms, the slowest rate that is tolerated */
 #define CANCEL_AGAIN_MS 2000
 #define CONCLUSION_CHARACTERS "abcdefghijklmnopqrstuvwxyz_"
 
@@ -58,13 +67,27 @@ begin(struct remote_job *job)
 	return run->id;
 }
 
+/* The check and unpacking of a zip, on a thread of the pool. */
+struct unpacking {
+	struct run *run; /* NULL: the fetch was ended meanwhile */
+	int fd;
+	struct artifact_facts facts;
+	struct result_files files;
+	struct kettle_error err;
+};
+
 /* Ends the run's requests. */
 static void
 end_requests(struct run *run)
 {
 	if (run->call)
-		(void)api_cancel(STEAL(run->call));
-	artifact_cancel(STEAL(run->artifact));
+		api_cancel(STEAL(run->call));
+	if (run->download)
+		run->github->host->http_cancel(run->github->host, run->download);
+	if (run->unpacking)
+		STEAL(run->unpacking)->run = NULL;
+	run->download = 0;
+	download_remove(&run->file);
 	run->round = NULL;
 }
 
@@ -240,23 +263,22 @@ static void
 on_look(void *arg, const struct kettle_error *err, const struct api_answer *answer)
 {
 	struct run *run = arg;
-	struct kettle_error why = *err;
+	struct kettle_error why = {0};
 	struct run_facts facts;
 	run->call = NULL;
-	if (why.code == 0 && answer->status == 304) {
+	if (err->code == 0 && answer->status == 304) {
 		run->alone = false;
 		remote_update(run->job, REMOTE_PENDING, NULL);
 		return;
 	}
-	if (why.code == 0 && answer->status == 404) {
+	if (err->code == 0 && answer->status == 404) {
 		(void)kettle_fail(
 			&why, KETTLE_ENOENT, "GitHub knows no run %lld of %s any more.", (long long)run->id, run->place.repo);
 		remote_update(run->job, REMOTE_ABSENT, why.message);
 		return;
 	}
-	if (why.code == 0 && answer->status != 200)
-		(void)api_fail(answer, "the request for a run", &why);
-	else if (why.code == 0 && answer_run(answer->body, &facts, &why) == 0 && facts.id != run->id)
+	if (api_check(err, answer, "the request for a run", &why) == 0 && answer_run(answer->body, &facts, &why) == 0 &&
+		facts.id != run->id)
 		(void)kettle_fail(&why, KETTLE_EIO, "GitHub answered the request for the run %lld with the run %lld.",
 			(long long)run->id, (long long)facts.id);
 	if (why.code < 0) {
@@ -380,23 +402,27 @@ take_files(struct run *run, struct result_files *files)
 	}
 }
 
+/* The outcome of a fetch without files. */
+enum fetch_end {
+	FETCH_UNLISTED, /* there is no artifact, or not yet */
+	FETCH_LATER,    /* GitHub or the network failed, perhaps only now */
+	FETCH_WRONG,    /* the download failed or its bytes are wrong: worth a few more tries */
+	FETCH_FAILED,   /* every further try would fail */
+};
+
 static void
-on_artifact(void *arg, enum artifact_end how, const struct kettle_error *err, struct result_files *files)
+fail_fetch(struct run *run, enum fetch_end how, const struct kettle_error *err)
 {
-	struct run *run = arg;
 	struct remote_job *job = run->job;
 	uint64_t now = runs_now_ms(run->github);
 	/* A machine that has worked leaves its artifact before the run ends, but GitHub may list it a moment later. */
 	bool worked = strcmp(run->conclusion, "success") == 0 || strcmp(run->conclusion, "failure") == 0;
 	failpoint("github.fetched");
-	run->artifact = NULL;
-	if (how == ARTIFACT_READ)
-		take_files(run, files);
-	else if (how == ARTIFACT_LATER)
+	if (how == FETCH_LATER)
 		remote_update(job, REMOTE_NO_ANSWER, err->message);
-	else if (how == ARTIFACT_UNLISTED && ++run->looks < (worked ? ARTIFACT_LOOKS : 2))
+	else if (how == FETCH_UNLISTED && ++run->looks < (worked ? ARTIFACT_LOOKS : 2))
 		remote_wait(job, now + ((uint64_t)ARTIFACT_LOOK_MS << (run->looks - 1)));
-	else if (how == ARTIFACT_WRONG && ++run->tries < ARTIFACT_TRIES)
+	else if (how == FETCH_WRONG && ++run->tries < ARTIFACT_TRIES)
 		remote_wait(job, now + ARTIFACT_LOOK_MS);
 	else if (err->code == KETTLE_ENOENT)
 		remote_lost(
@@ -406,16 +432,136 @@ on_artifact(void *arg, enum artifact_end how, const struct kettle_error *err, st
 }
 
 static void
+unpack(void *arg)
+{
+	struct unpacking *unpacking = arg;
+	(void)result_zip_read(
+		unpacking->fd, unpacking->facts.size, unpacking->facts.sha256, &unpacking->files, &unpacking->err);
+}
+
+static void
+on_unpacked(void *arg)
+{
+	struct unpacking *unpacking = arg;
+	struct run *run = unpacking->run;
+	/* A second download with the right digest would be no better. */
+	bool wrong = unpacking->err.code == KETTLE_ECONFLICT || !unpacking->facts.sha256[0];
+	if (run)
+		run->unpacking = NULL;
+	if (run && unpacking->err.code == 0) {
+		failpoint("github.fetched");
+		take_files(run, &unpacking->files);
+	} else if (run) {
+		fail_fetch(run, wrong ? FETCH_WRONG : FETCH_FAILED, &unpacking->err);
+	}
+	result_files_free(&unpacking->files);
+	close(unpacking->fd);
+	free(unpacking);
+}
+
+static void
+on_download(void *arg, const struct kettle_error *err, const struct kettle_http_answer *answer)
+{
+	struct run *run = arg;
+	const struct kettle_host *host = run->github->host;
+	struct kettle_error why = *err;
+	int fd = -1;
+	run->download = 0;
+	if (why.code == 0 && answer->status != 200)
+		(void)kettle_fail(
+			&why, KETTLE_EUNAVAIL, "GitHub's link to the artifact answered with status %d.", answer->status);
+	else if (why.code == 0)
+		(void)download_open(&run->file, &fd, &why);
+	/* A storage host that fails is treated like an API that fails; an expired link and wrong bytes are not. */
+	bool passes = err->code == KETTLE_EUNAVAIL || err->code == KETTLE_EIO || (answer && answer->status >= 500);
+	if (passes || why.code < 0) {
+		fail_fetch(run, passes ? FETCH_LATER : FETCH_WRONG, &why);
+		return;
+	}
+	struct unpacking *unpacking = run->unpacking = xcalloc(1, sizeof(*unpacking));
+	*unpacking = (struct unpacking){.run = run, .fd = fd, .facts = run->artifact, .files = RESULT_FILES_NONE};
+	if (host->work(host, unpack, on_unpacked, unpacking, &why) == 0)
+		return;
+	close(fd);
+	free(STEAL(run->unpacking));
+	fail_fetch(run, FETCH_FAILED, &why);
+}
+
+/* Follows the link to another host, without GitHub's headers. */
+static int
+download(struct run *run, const char *link, struct kettle_error *err)
+{
+	const struct kettle_host *host = run->github->host;
+	uint64_t most_ms = run->job->remote->pace.quiet_ms;
+	bool secure = strncmp(link, "https://", 8) == 0;
+	if (strlen(link) > LINK_MAX || (!secure && (api_is_secure(run->github->api) || strncmp(link, "http://", 7) != 0)))
+		return kettle_fail(err, KETTLE_EIO, "GitHub's link to the artifact is not a URL of https.");
+	int rc = download_make(&run->file, err);
+	if (rc < 0)
+		return rc;
+	const struct kettle_http_request request = {.size = sizeof(request),
+		.url = link,
+		.answer_file = run->file.path,
+		.max_body = run->artifact.size + 1,
+		.total_ms = (uint32_t)((most_ms < DOWNLOAD_MS ? most_ms : DOWNLOAD_MS) + run->artifact.size / DOWNLOAD_RATE),
+		.done = on_download,
+		.arg = run};
+	return host->http(host, &request, &run->download, err);
+}
+
+static void
+on_link(void *arg, const struct kettle_error *err, const struct api_answer *answer)
+{
+	struct run *run = arg;
+	struct kettle_error why = *err;
+	run->call = NULL;
+	if (why.code < 0) {
+		fail_fetch(run, FETCH_LATER, &why);
+	} else if (answer->status == 410) {
+		(void)kettle_fail(&why, KETTLE_ENOENT, "GitHub has already removed the run's artifact.");
+		fail_fetch(run, FETCH_FAILED, &why);
+	} else if (answer->status != 302 || !answer->location) {
+		(void)api_fail(answer, "the request for the artifact", &why);
+		fail_fetch(run, FETCH_LATER, &why);
+	} else if (download(run, answer->location, &why) < 0) {
+		fail_fetch(run, FETCH_WRONG, &why);
+	}
+}
+
+static void
+on_artifacts(void *arg, const struct kettle_error *err, const struct api_answer *answer)
+{
+	struct run *run = arg;
+	struct kettle_error why = {0};
+	run->call = NULL;
+	int rc = api_check(err, answer, "the request for the artifacts", &why);
+	if (rc == 0)
+		rc = answer_artifact(answer->body, ARTIFACT_NAME, &run->artifact, &why);
+	enum fetch_end how = rc == KETTLE_ENOENT ? FETCH_UNLISTED : rc < 0 ? FETCH_LATER : FETCH_FAILED;
+	if (rc == 0 && run->artifact.expired)
+		rc = kettle_fail(&why, KETTLE_ENOENT, "The run's artifact has expired.");
+	else if (rc == 0 && run->artifact.size > RESULT_ZIP_MAX)
+		rc = kettle_fail(&why, KETTLE_ETOOBIG, "The run's artifact has %llu bytes; at most %d are fetched.",
+			(unsigned long long)run->artifact.size, RESULT_ZIP_MAX);
+	if (rc < 0) {
+		fail_fetch(run, how, &why);
+		return;
+	}
+	AUTO_FREE char *path =
+		xasprintf("/repos/%s/actions/artifacts/%lld/zip", run->place.repo, (long long)run->artifact.id);
+	run->call = api_send(
+		run->github->api, &(struct api_request){.path = path, .token = answer->token, .done = on_link, .arg = run});
+}
+
+/* Lists the run's artifacts, which says id, size and digest; then comes the zip's link, then the zip. */
+static void
 fetch(struct remote_job *job)
 {
 	struct run *run = job->own;
-	run->artifact = artifact_fetch(run->github->host, run->github->api,
-		&(struct artifact_request){.repo = run->place.repo,
-			.run = run->id,
-			.token = run->token,
-			.most_ms = job->remote->pace.quiet_ms,
-			.done = on_artifact,
-			.arg = run});
+	AUTO_FREE char *path = xasprintf("/repos/%s/actions/runs/%lld/artifacts?name=" ARTIFACT_NAME "&per_page=%d",
+		run->place.repo, (long long)run->id, ANSWER_LIST_MAX);
+	run->call = api_send(
+		run->github->api, &(struct api_request){.path = path, .token = run->token, .done = on_artifacts, .arg = run});
 }
 
 const struct remote_ops runs_ops = {

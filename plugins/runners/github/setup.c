@@ -6,7 +6,7 @@
  */
 #include <config.h>
 
-#include "runners/github/setup.h"
+#include "runners/github/github.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +27,7 @@
 #define MINUTES_MAX 7200 /* five days, for machines of the operator's own; GitHub's jobs end after 360 */
 #define URL_MAX 1000
 #define HEX_DIGITS "0123456789abcdef"
-#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-#define URL_CHARACTERS NAME_CHARACTERS "/:%?&=+~,@"
+#define URL_CHARACTERS GITHUB_NAME_CHARACTERS "/:%?&=+~,@"
 
 static const char *const option_names[] = {"exec_archive", "key_file", "minutes", "sha256", "url", "workflow", NULL};
 
@@ -67,7 +66,8 @@ read_options(const json_t *args, struct setup_options *ret_options, struct kettl
 		return kettle_fail(err, KETTLE_EINVAL, "`sha256` is not 64 hexadecimal digits in lower case.");
 	if (options.sha256[0] && !options.url[0])
 		return kettle_fail(err, KETTLE_EINVAL, "`sha256` is for an archive that comes from a URL: give `url` too.");
-	if (name < 5 || name > 100 || options.workflow[0] == '.' || strspn(options.workflow, NAME_CHARACTERS) != name ||
+	if (name < 5 || name > 100 || options.workflow[0] == '.' ||
+		strspn(options.workflow, GITHUB_NAME_CHARACTERS) != name ||
 		(strcmp(options.workflow + name - 4, ".yml") != 0 &&
 			(name < 6 || strcmp(options.workflow + name - 5, ".yaml") != 0)))
 		return kettle_fail(err, KETTLE_EINVAL, "`workflow` is not the name of a workflow file, such as kettle.yml.");

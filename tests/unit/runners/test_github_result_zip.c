@@ -10,11 +10,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <zip.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/xalloc.h"
 #include "lib/unit_test.h"
@@ -53,6 +53,17 @@ pack(const struct entry *entries, size_t count, size_t *ret_size)
 	return data;
 }
 
+/* Reads a zip that arrived with these bytes. */
+static int
+read_bytes(const void *data, size_t size, size_t claimed, const char *digest, struct result_files *ret_files,
+	struct kettle_error *err)
+{
+	AUTO_FD int fd = memfd_create("zip", MFD_CLOEXEC);
+	assert_int_equal(write(fd, data, size), (ssize_t)size);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	return result_zip_read(fd, claimed, digest, ret_files, err);
+}
+
 static const struct entry right[] = {{"result.kettle", "S1RMRTEK", 8}, {"error.txt", "", 0}, {"other/../x", "y", 1}};
 
 static void
@@ -72,24 +83,18 @@ test_right(void **state)
 	struct result_files files = RESULT_FILES_NONE;
 	AUTO_FREE char *zip = pack(right, ARRAY_SIZE(right), &size);
 	sha256_hex(zip, size, digest);
-	assert_int_equal(result_zip_read(zip, size, NULL, digest, &files, NULL), 0);
+	assert_int_equal(read_bytes(zip, size, size, digest, &files, NULL), 0);
 	assert_result(&files, "S1RMRTEK");
 	assert_string_equal(files.error, "");
 	assert_null(files.report);
 	result_files_free(&files);
-	/* The same from a file, and without a digest. */
-	char path[] = "/tmp/kettle-test-zip-XXXXXX";
-	int fd = mkstemp(path);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, zip, size), (ssize_t)size);
-	(void)close(fd);
-	assert_int_equal(result_zip_read(NULL, size, path, "", &files, NULL), 0);
+	/* The same without a digest. */
+	assert_int_equal(read_bytes(zip, size, size, "", &files, NULL), 0);
 	assert_result(&files, "S1RMRTEK");
 	result_files_free(&files);
 	struct kettle_error err = {0};
-	assert_int_equal(result_zip_read(NULL, size + 1, path, digest, &files, &err), KETTLE_ECONFLICT);
-	assert_int_equal(unlink(path), 0);
-	assert_int_equal(result_zip_read(NULL, size, path, digest, &files, &err), KETTLE_EIO);
+	assert_int_equal(read_bytes(zip, size, size + 1, digest, &files, &err), KETTLE_ECONFLICT);
+	assert_int_equal(result_zip_read(-1, size, digest, &files, &err), KETTLE_EIO);
 }
 
 /* Every prefix of a zip, and a zip with any byte changed, is refused by its digest, and without one does no harm. */
@@ -106,10 +111,10 @@ test_damaged(void **state)
 		struct kettle_error err = {0};
 		AUTO_FREE char *part = xmemdup(zip, i + 1);
 		if (i + 1 < size)
-			assert_int_equal(result_zip_read(part, i + 1, NULL, "", &files, &err), KETTLE_EINVAL);
+			assert_int_equal(read_bytes(part, i + 1, i + 1, "", &files, &err), KETTLE_EINVAL);
 		zip[i] ^= 0x5a;
-		assert_int_equal(result_zip_read(zip, size, NULL, digest, &files, &err), KETTLE_ECONFLICT);
-		if (result_zip_read(zip, size, NULL, "", &files, &err) == 0)
+		assert_int_equal(read_bytes(zip, size, size, digest, &files, &err), KETTLE_ECONFLICT);
+		if (read_bytes(zip, size, size, "", &files, &err) == 0)
 			result_files_free(&files);
 		zip[i] ^= 0x5a;
 	}
@@ -127,12 +132,12 @@ test_bombs(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		const struct entry bomb = {names[i], zeros, BOMB};
 		AUTO_FREE char *zip = pack(&bomb, 1, &size);
-		assert_int_equal(result_zip_read(zip, size, NULL, "", &files, &err), KETTLE_ETOOBIG);
+		assert_int_equal(read_bytes(zip, size, size, "", &files, &err), KETTLE_ETOOBIG);
 		/* One that says it is small: the size in the directory and in the entry's own header. */
 		for (size_t at = 0; at + 4 <= size; at++)
 			if (memcmp(zip + at, "\0\0\0\4", 4) == 0)
 				memcpy(zip + at, "\10\0\0\0", 4);
-		assert_int_equal(result_zip_read(zip, size, NULL, "", &files, &err), KETTLE_EINVAL);
+		assert_int_equal(read_bytes(zip, size, size, "", &files, &err), KETTLE_EINVAL);
 	}
 	struct entry many[RESULT_ZIP_ENTRIES + 1];
 	char many_names[RESULT_ZIP_ENTRIES + 1][2] = {{0}};
@@ -141,8 +146,8 @@ test_bombs(void **state)
 		many[i] = (struct entry){many_names[i], "", 0};
 	}
 	AUTO_FREE char *zip = pack(many, ARRAY_SIZE(many), &size);
-	assert_int_equal(result_zip_read(zip, size, NULL, "", &files, &err), KETTLE_ETOOBIG);
-	assert_int_equal(result_zip_read("<html>", 6, NULL, "", &files, &err), KETTLE_EINVAL);
+	assert_int_equal(read_bytes(zip, size, size, "", &files, &err), KETTLE_ETOOBIG);
+	assert_int_equal(read_bytes("<html>", 6, 6, "", &files, &err), KETTLE_EINVAL);
 	assert_int_equal(files.result, -1);
 }
 

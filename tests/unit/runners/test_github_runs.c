@@ -21,7 +21,7 @@
 #include "base/xalloc.h"
 #include "lib/fake_jobs.h"
 #include "lib/unit_test.h"
-#include "runners/github/runs.h"
+#include "runners/github/github.h"
 #include "runners/github/tokens.h"
 #include "unit/discord/rest_server.h"
 

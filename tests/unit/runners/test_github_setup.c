@@ -19,7 +19,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "lib/unit_test.h"
-#include "runners/github/setup.h"
+#include "runners/github/github.h"
 #include "sealed/sealed.h"
 #include "unit/scratch.h"
 
