@@ -24,7 +24,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_access.h"
-#include "runners/slurm/slurm_answers.h"
+#include "runners/slurm/slurm_internal.h"
 #include "sealed/sealed.h"
 
 #define MAX_NODES 4096

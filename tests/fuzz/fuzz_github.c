@@ -10,9 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "runners/github/answers.h"
-#include "runners/github/result_zip.h"
-#include "runners/github/tokens.h"
+#include "runners/github/github.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "runners/modal/answers.h"
+#include "runners/modal/modal.h"
 
 #define APP "https://a.modal.run"
 
@@ -24,7 +24,7 @@ check_call(const struct modal_reply *reply)
 	if (call &&
 		(reply->kind != REPLY_ANSWERED || !call[0] || strlen(call) > ANSWER_MAX_NAME || strpbrk(call, "/.?#% \r\n")))
 		abort();
-	if (answer_state(reply, call ? call : "fc-1") != CALL_UNSAID && reply->kind != REPLY_ANSWERED)
+	if (answer_state(reply, call ? call : "fc-1") != REMOTE_INVALID && reply->kind != REPLY_ANSWERED)
 		abort();
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "runners/slurm/slurm_answers.h"
+#include "runners/slurm/slurm_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -29,7 +29,6 @@ download_make(struct download *ret_download, struct kettle_error *err)
 	return 0;
 }
 
-/* Opens the file with these flags of open(2). */
 static int
 open_and_remove(struct download *download, int flags, int *ret_fd, struct kettle_error *err)
 {

@@ -5,19 +5,10 @@
 
 #include <jansson.h>
 #include <kettle/error.h>
-#include <kettle/option.h>
 #include <stddef.h>
 
 #define EXEC_ARCHIVE_NAME "kettle-exec.tar.xz"
 #define EXEC_ARCHIVE_MAX (16u << 20) /* bytes */
-
-/* The option of each runner that copies the archive to machines. */
-#define EXEC_ARCHIVE_OPTION \
-	{ \
-		.key = "exec_archive", .type = KETTLE_OPTION_PATH, \
-		.help = "The archive that `make portable-exec` packs; default: share/kettle/kettle-exec.tar.xz of the " \
-				"installation." \
-	}
 
 /* The path of the archive: the section's option `exec_archive`, else the installed one; it may not exist. New string. */
 char *exec_archive_path(const json_t *section);

@@ -19,10 +19,11 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/list.h"
 #include "base/xalloc.h"
 
 struct describe_request {
-	void (*done)(void *arg, const struct kettle_error *err, json_t *facts);
+	kettle_answer done;
 	void *arg;
 	bool brief; /* without tools */
 	struct describe_request *next;
@@ -48,10 +49,7 @@ free_job(struct exec_client *lines, struct exec_job *job)
 void
 exec_client_forget(struct exec_client *lines, struct exec_job *job)
 {
-	struct exec_job **link = &lines->jobs;
-	while (*link != job)
-		link = &(*link)->next;
-	*link = job->next;
+	LIST_REMOVE(lines->jobs, job);
 	free_job(lines, job);
 }
 
@@ -179,6 +177,31 @@ take_invalid_lines(struct exec_client *lines, size_t count)
 	lines->host->process_kill(lines->host, lines->process, SIGKILL);
 }
 
+static int
+write_run(struct exec_client *lines, struct exec_job *job, struct kettle_error *err)
+{
+	AUTO_FREE char *line = STEAL(job->line);
+	lines->written += strlen(line);
+	return lines->host->process_write(lines->host, lines->process, line, strlen(line), err);
+}
+
+/* Makes kettle-exec ready: writes the run lines that wait. */
+static void
+begin(struct exec_client *lines)
+{
+	struct kettle_error err = {0};
+	lines->ready = true;
+	if (lines->heartbeats)
+		(void)exec_client_write(lines, json_pack("{s:s}", "op", "heartbeat"), &err);
+	for (struct exec_job *job = lines->jobs, *next; job; job = next) {
+		next = job->next;
+		if (job->line && write_run(lines, job, &err) < 0)
+			exec_client_complete(lines, job,
+				json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(KETTLE_LOSS_NODE_FAULT),
+					"error", err.message));
+	}
+}
+
 static void
 take_greeting(struct exec_client *lines, json_t *event)
 {
@@ -187,7 +210,7 @@ take_greeting(struct exec_client *lines, json_t *event)
 	json_decref(lines->facts);
 	lines->facts = json_incref(event);
 	if (!lines->ready)
-		exec_client_begin(lines);
+		begin(lines);
 	answer_requests(lines, NULL);
 }
 
@@ -232,7 +255,6 @@ refuse_event(struct exec_client *lines, const char *line, const char *why)
 	return true;
 }
 
-/* A line as JSON, or the error of reading it. */
 struct line_read {
 	json_t *event;
 	struct kettle_error error;
@@ -413,29 +435,120 @@ exec_client_write(struct exec_client *lines, json_t *message_take, struct kettle
 	return lines->host->process_write(lines->host, lines->process, text, size + 1, err);
 }
 
-/* Writes a job's run line, with its newline. */
-static int
-write_run(struct exec_client *lines, struct exec_job *job, struct kettle_error *err)
+/* ---- doctors ---- */
+
+struct doctor {
+	struct exec_client *lines;
+	kettle_answer done;
+	void *arg;
+	struct buf text;
+	bool too_long, late;
+	int status, signal; /* of the command that has ended */
+	json_t *report;
+};
+
+static void
+on_doctor_line(void *arg, char *line)
 {
-	AUTO_FREE char *line = STEAL(job->line);
-	lines->written += strlen(line);
-	return lines->host->process_write(lines->host, lines->process, line, strlen(line), err);
+	struct doctor *doctor = arg;
+	doctor->too_long = doctor->too_long || strlen(line) >= EXEC_DOCTOR_MAX - doctor->text.len;
+	if (!doctor->too_long)
+		buf_printf(&doctor->text, "%s\n", line);
+}
+
+static void
+on_doctor_stderr(void *arg, const char *line, size_t len)
+{
+	const struct doctor *doctor = arg;
+	exec_client_complain(doctor->lines, line, len);
+}
+
+/* Runs on the loop or on a thread: touches only the doctor's own text. */
+static void
+read_doctor(void *arg)
+{
+	struct doctor *doctor = arg;
+	doctor->report = bounded_json_parse(doctor->text.data, doctor->text.len, BOUNDED_JSON_VALUES, 0, NULL);
+}
+
+static void
+answer_doctor(struct doctor *doctor)
+{
+	const struct exec_client *lines = doctor->lines;
+	struct kettle_error err = {0};
+	AUTO_JSON json_t *report = STEAL(doctor->report);
+	if (doctor->signal)
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s --doctor was terminated by signal %d%s.", lines->name,
+			doctor->signal,
+			lines->stopping ? ", since the runner stops"
+			: doctor->late  ? ", since it took longer than two minutes"
+							: "");
+	else if (!report)
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s --doctor exited with status %d and without a report%s%s",
+			lines->name, doctor->status, lines->last_stderr[0] ? ": " : ".", lines->last_stderr);
+	doctor->done(doctor->arg, &err, err.code ? NULL : report);
+	buf_free(&doctor->text);
+	free(doctor);
+}
+
+static void
+on_doctor_read(void *arg)
+{
+	struct doctor *doctor = arg;
+	struct exec_client *lines = doctor->lines;
+	answer_doctor(doctor);
+	lines->reports--;
+	lines->commands.idle(lines->commands.arg);
+}
+
+static void
+on_doctor_ended(void *arg, const struct command_end *end)
+{
+	struct doctor *doctor = arg;
+	struct exec_client *lines = doctor->lines;
+	doctor->status = end->status;
+	doctor->signal = end->signal;
+	doctor->late = end->late;
+	if (!doctor->too_long && doctor->text.len >= KETTLE_LINE_LONG &&
+		lines->host->work(lines->host, read_doctor, on_doctor_read, doctor, NULL) == 0) {
+		lines->reports++;
+		return;
+	}
+	if (!doctor->too_long)
+		read_doctor(doctor);
+	answer_doctor(doctor);
+}
+
+int
+exec_client_doctor(
+	struct exec_client *lines, const struct arguments *argv, kettle_answer done, void *arg, struct kettle_error *err)
+{
+	struct doctor *doctor = xcalloc(1, sizeof(*doctor));
+	*doctor = (struct doctor){.lines = lines, .done = done, .arg = arg};
+	const struct command_use use = {.on_line = on_doctor_line,
+		.on_stderr = on_doctor_stderr,
+		.on_end = on_doctor_ended,
+		.arg = doctor,
+		.max_lines = EXEC_DOCTOR_MAX,
+		.max_line = EXEC_DOCTOR_MAX,
+		.limit_ms = EXEC_DOCTOR_LIMIT_MS};
+	int rc = command_run(&lines->commands, argv, &use, err);
+	if (rc < 0)
+		free(doctor);
+	return rc;
 }
 
 void
-exec_client_begin(struct exec_client *lines)
+exec_client_stop_doctors(struct exec_client *lines)
 {
-	struct kettle_error err = {0};
-	lines->ready = true;
-	if (lines->heartbeats)
-		(void)exec_client_write(lines, json_pack("{s:s}", "op", "heartbeat"), &err);
-	for (struct exec_job *job = lines->jobs, *next; job; job = next) {
-		next = job->next;
-		if (job->line && write_run(lines, job, &err) < 0)
-			exec_client_complete(lines, job,
-				json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(KETTLE_LOSS_NODE_FAULT),
-					"error", err.message));
-	}
+	lines->stopping = true;
+	commands_kill(&lines->commands);
+}
+
+bool
+exec_client_has_commands(const struct exec_client *lines)
+{
+	return lines->commands.list || lines->reports;
 }
 
 /* ---- operations of the runner's table ---- */
@@ -480,8 +593,8 @@ exec_client_cancel(struct exec_client *lines, const char *ref)
 }
 
 int
-exec_client_describe(struct exec_client *lines, const json_t *unit,
-	void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err)
+exec_client_describe(
+	struct exec_client *lines, const json_t *unit, kettle_answer done, void *arg, struct kettle_error *err)
 {
 	struct describe_request *request = xmalloc(sizeof(*request));
 	*request = (struct describe_request){done, arg, member_true(unit, "brief"), lines->requests};

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/bounded_json.h"
+#include "runners/common/command.h"
 
 #define EXEC_CLIENT_MAX BOUNDED_JSON_RESULT_BYTES /* bytes of a line from it */
 
@@ -23,6 +24,8 @@
 #define EXEC_CLIENT_INVALID_LINES_BYTES (64u << 10) /* every so many bytes of an invalid line count as one more */
 #define EXEC_CLIENT_LOGGED_MAX 100                  /* lines of kettle-exec that are logged in a minute */
 #define EXEC_CLIENT_LAST_STDERR_MAX 400             /* bytes kept of the last line of its standard error */
+#define EXEC_DOCTOR_MAX (4u << 20)                  /* bytes of the report of `kettle-exec --doctor --json` */
+#define EXEC_DOCTOR_LIMIT_MS 120000
 
 /* One job that has not been completed. */
 struct exec_job {
@@ -38,17 +41,11 @@ struct heartbeat_request;
 
 /* Callbacks of the conversation's owner. */
 struct exec_client_ops {
-	/*
-	 * A greeting has come. Returns whether this kettle-exec can be used; the first greeting then makes it ready. NULL:
-	 * always.
-	 */
+	/* A greeting has come. Whether this kettle-exec can be used; the first one then makes it ready. NULL: always. */
 	bool (*greeted)(void *arg, const json_t *hello);
 	/* A piece of an artifact has come. NULL: kettle-exec writes artifacts where the run line says. */
 	void (*file)(void *arg, struct exec_job *job, const json_t *event);
-	/*
-	 * The job has ended as the event says. The owner completes it, now or later: with exec_client_complete, or itself
-	 * after exec_client_forget. NULL: the client completes it.
-	 */
+	/* The job has ended. The owner completes it, or itself after exec_client_forget. NULL: the client completes it. */
 	void (*done)(void *arg, struct exec_job *job, json_t *event);
 	/* The job is about to be freed: frees what is in job->own. NULL: there is nothing to free. */
 	void (*release)(void *arg, struct exec_job *job);
@@ -56,7 +53,7 @@ struct exec_client_ops {
 	void (*ended)(void *arg, int status, int signal);
 };
 
-/* One conversation, which outlives its processes. Zero-initialise; set host, ops, arg and name. */
+/* One conversation, which outlives its processes. Zero-initialise; set host, ops, arg, name and commands. */
 struct exec_client {
 	const struct kettle_host *host;
 	const struct exec_client_ops *ops;
@@ -76,14 +73,14 @@ struct exec_client {
 	struct exec_job *jobs;
 	struct describe_request *requests;
 	struct heartbeat_request *heartbeats; /* one message answers them all */
+	/* Doctors, and other commands of the owner, who sets all but the list. */
+	struct commands commands;
+	unsigned reports; /* of doctors that a thread reads; commands.idle is called after each */
+	bool stopping;    /* doctors are ended, since the runner stops; set by exec_client_stop_doctors */
 };
 
-/*
- * Starts the process; argv[0] is the file. EINVAL, …: host->spawn's. Set `ready` before or after.
- */
+/* Starts the process; argv[0] is the file. Set `ready` before or after. */
 int exec_client_start(struct exec_client *lines, const char *const *argv, struct kettle_error *err);
-/* Makes kettle-exec ready: writes the run lines that wait. */
-void exec_client_begin(struct exec_client *lines);
 /* Writes a message (stolen) to the process, which must run. EINVAL: its text is not UTF-8. */
 int exec_client_write(struct exec_client *lines, json_t *message_take, struct kettle_error *err);
 
@@ -101,21 +98,15 @@ void exec_client_cancel(struct exec_client *lines, const char *ref);
 void exec_client_complete(struct exec_client *lines, struct exec_job *job, json_t *completion_take);
 /* Frees a job that the owner completes itself. */
 void exec_client_forget(struct exec_client *lines, struct exec_job *job);
-/*
- * Completes all jobs as lost with this reason; written: only those whose run line was written. KETTLE_LOSS_UNREACHED
- * becomes KETTLE_LOSS_AWAY for jobs whose line was not written.
- */
+/* Completes all jobs as lost; written: only those whose run line was. UNREACHED becomes AWAY for the others. */
 void exec_client_lose(struct exec_client *lines, bool written, enum kettle_loss loss, const char *reason);
 
 /* The runner's capacity: `slots` and `prefetch` of the unit, by default 1. */
 int exec_client_capacity(
 	void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err);
-/*
- * The runner's `describe`, for a process that runs or will run. The newest greeting or exec_client_fail_requests
- * answers it.
- */
-int exec_client_describe(struct exec_client *lines, const json_t *unit,
-	void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err);
+/* The runner's `describe`, answered by the newest greeting of a process that will run, or by fail_requests. */
+int exec_client_describe(
+	struct exec_client *lines, const json_t *unit, kettle_answer done, void *arg, struct kettle_error *err);
 /* The runner's `heartbeat`, answered in the same way. */
 int exec_client_heartbeat(struct exec_client *lines, void (*done)(void *arg, const struct kettle_error *err), void *arg,
 	struct kettle_error *err);
@@ -126,12 +117,20 @@ bool exec_client_is_waited_for(const struct exec_client *lines);
 void exec_client_reset(struct exec_client *lines);
 /* Answers all requests with an error. */
 void exec_client_fail_requests(struct exec_client *lines, const struct kettle_error *err);
-/*
- * Describes how a process ended in a sentence (EUNAVAIL) with the last line of its standard error. what: its name in
- * messages.
- */
+/* Says how a process ended (EUNAVAIL), with the last line of its standard error. what: its name in messages. */
 void exec_client_explain(
 	const char *what, int status, int signal, const char *last_stderr, struct kettle_error *ret_why);
+/*
+ * Starts `argv`, which is a `kettle-exec --doctor --json` or leads to one. Calls `done` once, with its report or with
+ * an error: it ended without a report, or took longer than EXEC_DOCTOR_LIMIT_MS.
+ */
+int exec_client_doctor(
+	struct exec_client *lines, const struct arguments *argv, kettle_answer done, void *arg, struct kettle_error *err);
+/* Ends the doctors and other commands that run; doctors answer that the runner stops. */
+void exec_client_stop_doctors(struct exec_client *lines);
+/* Whether doctors or other commands are under way. */
+bool exec_client_has_commands(const struct exec_client *lines);
+
 /* Logs a line of the process's standard error and keeps it as last_stderr. */
 void exec_client_complain(struct exec_client *lines, const char *line, size_t len);
 

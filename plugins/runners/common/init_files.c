@@ -54,7 +54,7 @@ after(void *arg)
 
 int
 init_run(const struct kettle_host *host, const json_t *section, const json_t *args,
-	int (*write)(struct init *init, struct kettle_error *err), remote_done done, void *arg, struct kettle_error *err)
+	int (*write)(struct init *init, struct kettle_error *err), kettle_answer done, void *arg, struct kettle_error *err)
 {
 	struct init *init = xcalloc(1, sizeof(*init));
 	*init = (struct init){.section = json_deep_copy(section),

@@ -18,16 +18,13 @@ struct init {
 	json_t *files, *next; /* the result */
 	struct kettle_error err;
 	int (*write)(struct init *init, struct kettle_error *err);
-	remote_done done;
+	kettle_answer done;
 	void *arg;
 };
 
-/*
- * Runs `write` on a thread of the pool, where it may block, and then answers. The answer comes after this has
- * returned.
- */
+/* Runs `write` on a thread of the pool, where it may block; the answer comes after this has returned. */
 int init_run(const struct kettle_host *host, const json_t *section, const json_t *args,
-	int (*write)(struct init *init, struct kettle_error *err), remote_done done, void *arg, struct kettle_error *err);
+	int (*write)(struct init *init, struct kettle_error *err), kettle_answer done, void *arg, struct kettle_error *err);
 
 /* ---- for write; all block ---- */
 
@@ -42,9 +39,7 @@ int init_file_write(
  * key that exists. EINVAL: it is no key; EIO, and the errors of reading it.
  */
 int init_key_write(struct init *init, const char *path, struct kettle_error *err);
-/* Adds a file that the caller has made. */
 void init_file_add(json_t *files, const char *path, const char *state);
-/* Adds a step for the operator. */
 void init_say(struct init *init, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The text of an option of args; NULL: not given. Borrowed. */
 const char *init_option(const json_t *args, const char *name);

@@ -21,18 +21,13 @@
 #include "base/failpoint.h"
 #include "base/hash.h"
 #include "base/json_access.h"
+#include "base/list.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 
 #define MAX_SLOTS 10000
 
 /* ---- the table ---- */
-
-static int
-compare_refs(const void *a, const void *b)
-{
-	return strcmp(((const struct remote_job *)a)->ref, ((const struct remote_job *)b)->ref);
-}
 
 static int
 compare_names(const void *a, const void *b)
@@ -43,9 +38,10 @@ compare_names(const void *a, const void *b)
 struct remote_job *
 remote_find(const struct remote *remote, const char *ref)
 {
-	struct remote_job wanted = {.ref = (char *)ref};
-	void *node = tfind(&wanted, (void *const *)&remote->by_ref, compare_refs);
-	return node ? *(struct remote_job **)node : NULL;
+	for (struct remote_job *job = remote->jobs; job; job = job->next)
+		if (job->phase < REMOTE_ORPHANED && !job->report && strcmp(job->ref, ref) == 0)
+			return job;
+	return NULL;
 }
 
 struct remote_job *
@@ -56,38 +52,6 @@ remote_find_name(const struct remote *remote, const char *name)
 	return node ? *(struct remote_job **)node : NULL;
 }
 
-struct remote_job *
-remote_job_add(
-	struct remote *remote, const struct kettle_job *description, const char *plan_hash, enum remote_phase phase)
-{
-	struct remote_job *job = xcalloc(1, sizeof(*job)), *before = remote_find_name(remote, description->name);
-	if (before) { /* an ORPHANED job that is recovered again */
-		before->detached = true;
-		remote_job_end(before, NULL);
-	}
-	job->remote = remote;
-	job->ref = xstrdup(description->ref);
-	job->name = xstrdup(description->name);
-	job->device = xstrdup(description->device);
-	job->spool = description->spool ? xstrdup(description->spool) : NULL;
-	job->deadline_ms = description->deadline_ms;
-	job->unit = json_deep_copy(description->unit);
-	job->phase = phase;
-	(void)snprintf(job->plan_hash, sizeof(job->plan_hash), "%s", plan_hash);
-	sealed_key_derive(remote->key, job->name, job->key);
-	job->due = UINT64_MAX;
-	job->next = remote->jobs;
-	remote->jobs = job;
-	if (!tsearch(job, &remote->by_name, compare_names))
-		abort();      /* out of memory */
-	if (!job->ref[0]) /* a doctor has no reference */
-		return job;
-	remote->count++;
-	if (!tsearch(job, &remote->by_ref, compare_refs))
-		abort(); /* out of memory */
-	return job;
-}
-
 static void
 free_job(struct remote_job *job)
 {
@@ -96,19 +60,27 @@ free_job(struct remote_job *job)
 	json_decref(job->handle);
 	free(job->ref);
 	free(job->name);
-	free(job->device);
 	free(job->spool);
 	free(job->envelope);
 	free(job->run);
 	free(job);
 }
 
+void
+remote_stopped(struct remote *remote)
+{
+	kettle_fn stopped = STEAL(remote->stopped);
+	remote->ended = false;
+	stopped(remote->stopped_arg);
+}
+
 static void
 tell_stopped(void *arg)
 {
 	struct remote *remote = arg;
-	kettle_fn stopped = STEAL(remote->stopped);
-	stopped(remote->stopped_arg);
+	remote->ended = true;
+	if (!remote->ops->end || remote->ops->end(remote))
+		remote_stopped(remote);
 }
 
 /*
@@ -133,23 +105,17 @@ remote_job_hold(struct remote_job *job)
 	job->busy++;
 }
 
-/* Ends a hold; the job may be freed. */
 void
 remote_job_release(struct remote_job *job)
 {
 	struct remote *remote = job->remote;
 	if (--job->busy > 0 || job->phase != REMOTE_CLOSED)
 		return;
-	for (struct remote_job **link = &remote->jobs; *link; link = &(*link)->next)
-		if (*link == job) {
-			*link = job->next;
-			break;
-		}
+	LIST_REMOVE(remote->jobs, job);
 	free_job(job);
 	finish_stop(remote);
 }
 
-/* Removes the job from the tables. */
 static void
 leave(struct remote_job *job)
 {
@@ -157,7 +123,6 @@ leave(struct remote_job *job)
 	remote->host->timer_stop(remote->host, STEAL(job->limit));
 	if (job->phase == REMOTE_ORPHANED || job->report)
 		return;
-	(void)tdelete(job, &remote->by_ref, compare_refs);
 	remote->count--;
 }
 
@@ -199,6 +164,32 @@ remote_job_end(struct remote_job *job, json_t *completion_take)
 	if (completion_take)
 		remote->host->job_done(remote->host, job->ref, completion_take);
 	remote_job_release(job);
+}
+
+static struct remote_job *
+add_job(struct remote *remote, const struct kettle_job *description, const char *plan_hash, enum remote_phase phase)
+{
+	struct remote_job *job = xcalloc(1, sizeof(*job)), *before = remote_find_name(remote, description->name);
+	if (before) { /* an ORPHANED job that is recovered again */
+		before->detached = true;
+		remote_job_end(before, NULL);
+	}
+	job->remote = remote;
+	job->ref = xstrdup(description->ref);
+	job->name = xstrdup(description->name);
+	job->spool = description->spool ? xstrdup(description->spool) : NULL;
+	job->deadline_ms = description->deadline_ms;
+	job->unit = json_deep_copy(description->unit);
+	job->phase = phase;
+	(void)snprintf(job->plan_hash, sizeof(job->plan_hash), "%s", plan_hash);
+	sealed_key_derive(remote->key, job->name, job->key);
+	job->due = UINT64_MAX;
+	job->next = remote->jobs;
+	remote->jobs = job;
+	if (!tsearch(job, &remote->by_name, compare_names))
+		abort();                          /* out of memory */
+	remote->count += job->ref[0] != '\0'; /* a doctor has no reference */
+	return job;
 }
 
 static void
@@ -318,7 +309,7 @@ remote_start(void *self, struct kettle_error *err)
 {
 	struct remote *remote = self;
 	(void)err;
-	remote->stopping = false;
+	remote->stopping = remote->ended = false;
 	remote->stopped = NULL;
 	return 0;
 }
@@ -360,14 +351,14 @@ on_stop_late(void *arg)
 }
 
 void
-remote_stop(struct remote *remote, kettle_fn done, void *arg)
+remote_stop(void *self, kettle_fn done, void *arg)
 {
+	struct remote *remote = self;
 	struct kettle_error err = {0};
 	remote->stopping = true;
-	remote->finished = false;
+	remote->finished = remote->ended = false;
 	remote->stopped = done;
 	remote->stopped_arg = arg;
-	remote_inquiries_end(remote);
 	remote_each(remote, cancel_job, NULL);
 	if (remote->stopped && remote->jobs &&
 		remote->host->timer_start(remote->host, REMOTE_STOP_MS, 0, on_stop_late, remote, &remote->stop_timer, &err) < 0)
@@ -383,7 +374,6 @@ remote_close(struct remote *remote)
 
 /* ---- sending ---- */
 
-/* The sealing of one plan, on a thread of the pool. */
 struct packing {
 	struct remote_job *job;
 	char *text, *envelope;
@@ -513,7 +503,7 @@ remote_submit(void *self, const struct kettle_job *description, const json_t *pl
 	struct packing *packing = xcalloc(1, sizeof(*packing));
 	packing->text = json_dumps(content, JSON_COMPACT);
 	packing->size = strlen(packing->text);
-	struct remote_job *job = packing->job = remote_job_add(remote, description, hash, REMOTE_PACKING);
+	struct remote_job *job = packing->job = add_job(remote, description, hash, REMOTE_PACKING);
 	job->handle = json_pack("{s:s}", "name", job->name);
 	job->busy = 1;
 	rc = remote->host->work(remote->host, pack, on_packed, packing, err);
@@ -538,7 +528,7 @@ remote_recover(void *self, const struct kettle_job *description, const char *han
 	if (!member_is(stored, "name", description->name) || !description->plan_hash ||
 		strlen(description->plan_hash) != 64)
 		return kettle_fail(err, KETTLE_ENOENT, "Its handle is not one of this runner and database.");
-	struct remote_job *job = remote_job_add(remote, description, description->plan_hash, REMOTE_SUBMITTED);
+	struct remote_job *job = add_job(remote, description, description->plan_hash, REMOTE_SUBMITTED);
 	job->handle = STEAL(stored);
 	failpoint("remote.recover");
 	remote_job_hold(job);
@@ -583,6 +573,62 @@ remote_capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *r
 	*ret_slots = (unsigned)slots;
 	*ret_prefetch = (unsigned)prefetch;
 	return 0;
+}
+
+/* ---- doctors and statuses ---- */
+
+static int
+inquire(
+	struct remote *remote, const json_t *unit, bool is_status, kettle_answer done, void *arg, struct kettle_error *err)
+{
+	unsigned char random[6];
+	char name[] = "kettle-doctor-000000000000";
+	int rc = remote->ops->check ? remote->ops->check(remote, err) : 0;
+	if (rc == 0 && !is_status)
+		rc = check_unit(remote, unit, err);
+	if (rc == 0 && remote->stopping)
+		rc = kettle_fail(err, KETTLE_EUNAVAIL, "The runner for %s is stopping.", remote->side);
+	if (rc < 0)
+		return rc;
+	random_bytes(random, sizeof(random));
+	for (size_t i = 0; i < sizeof(random); i++)
+		(void)snprintf(strrchr(name, '-') + 1 + 2 * i, 3, "%02x", random[i]);
+	const struct kettle_job description = {.ref = "", .name = name, .device = "", .unit = unit};
+	struct remote_job *job = add_job(remote, &description, "", REMOTE_SENDING);
+	job->handle = json_pack("{s:s, s:I}", "name", name, "at", (json_int_t)remote->host->utc_ms(remote->host));
+	job->report = done;
+	job->report_arg = arg;
+	job->is_status = is_status;
+	if (!is_status)
+		(void)remote->ops->begin(job);
+	remote_wait(job, 0); /* callers expect no answer before this returns */
+	return 0;
+}
+
+int
+remote_doctor(void *self, const json_t *unit, kettle_answer done, void *arg, struct kettle_error *err)
+{
+	return inquire(self, unit, false, done, arg, err);
+}
+
+int
+remote_status(void *self, kettle_answer done, void *arg, struct kettle_error *err)
+{
+	return inquire(self, NULL, true, done, arg, err);
+}
+
+json_t *
+remote_list(const struct remote *remote, char *(*where)(const struct remote_job *job))
+{
+	json_t *list = json_array();
+	for (const struct remote_job *job = remote->jobs; job; job = job->next) {
+		if (job->phase >= REMOTE_ORPHANED || job->report)
+			continue;
+		AUTO_FREE char *place = where(job);
+		json_array_append_new(list, json_pack("{s:s, s:s, s:s*}", "job", job->ref, "state",
+										job->running ? "running" : "waiting", "where", place));
+	}
+	return list;
 }
 
 /* ---- answers of the remote side ---- */

@@ -2,18 +2,16 @@
 /*
  * Jobs on a remote side that outlives the engine: the code that the runners github, modal and slurm share.
  *
- * The runner passes submit, cancel, recover, detach and stop of its table on to the functions here, sends requests to
- * its remote side (struct remote_ops) and reports the meaning of each answer (remote_update). These functions seal the
- * plan, store the handle before anything is sent, open the result into the spool, and complete each job exactly once.
- * By the runner's struct remote_pace they decide when the next request is due, how long failures are tolerated, and
- * which loss they are. Everything on the loop thread.
+ * The runner has these functions in its table, sends requests to its remote side (struct remote_ops) and reports the
+ * meaning of each answer (remote_update). The code here seals the plan, stores the handle before anything is sent,
+ * opens the result into the spool, and completes each job exactly once. By struct remote_pace it decides when the next
+ * request is due, how long failures are tolerated, and which loss they are. Everything on the loop thread.
  */
 #ifndef KETTLE_RUNNERS_COMMON_REMOTE_H
 #define KETTLE_RUNNERS_COMMON_REMOTE_H
 
 #include <jansson.h>
 #include <kettle/host.h>
-#include <kettle/option.h>
 #include <kettle/runner.h>
 #include <stdbool.h>
 
@@ -25,8 +23,6 @@
 
 struct remote;
 struct remote_job;
-
-typedef void (*remote_done)(void *arg, const struct kettle_error *err, json_t *answer);
 
 enum remote_phase {
 	REMOTE_PACKING,   /* the plan is being sealed, then the handle stored */
@@ -45,47 +41,35 @@ enum remote_phase {
  * remote_result, remote_lost or remote_cancelled.
  */
 struct remote_ops {
-	/*
-	 * Makes job->own, before any request. Returns whether the handle identifies the job on the remote side, so that a
-	 * recovered job need not be looked for.
-	 */
+	/* Makes job->own, before any request. Returns whether the handle says where the job is: it need not be found. */
 	bool (*begin)(struct remote_job *job);
-	/*
-	 * The handle is stored: sends job->envelope, and calls remote_accepted if it is taken. Must not start the job
-	 * twice.
-	 */
+	/* The handle is stored: sends job->envelope, and calls remote_accepted if it is taken. Must not start it twice. */
 	void (*send)(struct remote_job *job);
 	/* Finds the job by its name or handle: after a restart, or if it is not certain that the job was sent. */
 	void (*find)(struct remote_job *job);
 	void (*ask)(struct remote_job *job); /* asks for the job's state */
-	/*
-	 * Called after one or more of send, find, ask and cancel, which may leave it to this to send one request for all
-	 * jobs. NULL: nothing to do.
-	 */
+	/* Called after one or more of send, find, ask and cancel, to send one request for all jobs. NULL: none. */
 	void (*flush)(struct remote *remote);
-	/* Fetches the result and calls remote_result. */
 	void (*fetch)(struct remote_job *job);
 	/* Ends the job on the remote side, in the phases from SENDING to FETCHING and ORPHANED. */
 	void (*cancel)(struct remote_job *job);
 	/* Ends the request that is under way, since the job is cancelled. false: the job waits for the answer first. */
 	bool (*halt)(struct remote_job *job);
-	/*
-	 * The job's state was unknown for too long. Prevents the job from beginning and loses it for this reason, unless
-	 * it has begun. NULL: the job is lost as unreached.
-	 */
+	/* The state was unknown for too long: loses the job unless it has begun. NULL: it is lost as unreached. */
 	void (*give_up)(struct remote_job *job, const char *why);
-	/*
-	 * The job completes with no request under way. Returns whether it continues as ORPHANED, because something of it
-	 * may be left on the remote side. NULL: only if its cancel took too long.
-	 */
+	/* The job completes: whether something of it may be left there, so that it continues as ORPHANED. NULL: no. */
 	bool (*remains)(struct remote_job *job);
-	/*
-	 * The job has ended or was detached: ends the runner's requests and timers for it and frees job->own. A child that
-	 * still runs must not refer to the job any more. Called once.
-	 */
+	/* The job has ended or was detached: ends all that refers to it, and frees job->own. Called once. */
 	void (*release)(struct remote_job *job);
+	/* Makes a status: called until remote_report, for a job without a plan and a unit. */
+	void (*status)(struct remote_job *job);
 	/* Time until the next request for a job's state. NULL: depends on its age. */
 	uint64_t (*interval_ms)(const struct remote_job *job, uint64_t now_ms);
+	/*
+	 * The runner stops and no job is left: ends everything else. false: something is under way, after which the runner
+	 * calls remote_stopped. NULL: there is nothing else.
+	 */
+	bool (*end)(struct remote *remote);
 	/* EUNAVAIL: the runner's section lacks something. NULL: the runner needs nothing. */
 	int (*check)(struct remote *remote, struct kettle_error *err);
 	/* EINVAL: the unit is wrong. */
@@ -96,12 +80,11 @@ struct remote_ops {
 struct remote_pace {
 	uint64_t first_ms, most_ms; /* of remote_backoff_ms */
 	uint64_t send_ms, quiet_ms; /* for how long failures are tolerated while a job is sent, and later */
-	unsigned
-		invalid_answers; /* invalid answers in a row after which the job is lost; 0: they are failures like others */
-	unsigned absent;     /* answers in a row that a job is unknown, after which it is lost */
-	unsigned finds;      /* such answers for a job that may have been sent, after which it was not sent */
-	bool resend;         /* a job that was not sent is sent again while failures are tolerated; false: it is lost */
-	unsigned fetches;    /* results that are fetched at a time; 0: any number */
+	unsigned invalid_answers;   /* in a row, after which the job is lost; 0: they are failures like others */
+	unsigned absent;            /* answers in a row that a job is unknown, after which it is lost */
+	unsigned finds;             /* such answers for a job that may have been sent, after which it was not sent */
+	bool resend;      /* a job that was not sent is sent again while failures are tolerated; false: it is lost */
+	unsigned fetches; /* results that are fetched at a time; 0: any number */
 };
 
 /* A job's state, by an answer of the remote side. */
@@ -121,15 +104,11 @@ enum remote_status {
 struct remote_job {
 	struct remote *remote;
 	struct remote_job *next; /* of remote->jobs */
-	char *ref, *name, *device;
+	char *ref, *name;
 	char *spool; /* NULL: artifacts are not kept */
 	char plan_hash[65];
-	json_t *unit; /* its section */
-	/*
-	 * {"name": …, "at": ms since 1970, before anything is sent}; the runner adds what it needs to find the job again
-	 * and calls remote_store
-	 */
-	json_t *handle;
+	json_t *unit;   /* its section */
+	json_t *handle; /* {"name", "at": ms since 1970, before it is sent}; the runner adds to it and calls remote_store */
 	char *envelope; /* the sealed plan, until remote_accepted; NULL: recovered job */
 	size_t envelope_size;
 	char *run;            /* set by the runner: the run that must have made the result (--run); NULL: any. New string */
@@ -149,7 +128,8 @@ struct remote_job {
 	uint64_t due;            /* ms: time of the next request; UINT64_MAX: after the answer */
 	uint64_t since, failing; /* ms: start of its waiting or running; of failures in a row (0: none) */
 	unsigned failures, invalid_answers, absent; /* in a row */
-	remote_done report;                         /* NULL: a job; else a doctor, which is a job without a plan */
+	kettle_answer report; /* NULL: a job; else a doctor or a status, which are jobs without a plan */
+	bool is_status;
 	void *report_arg;
 	unsigned char key[SEALED_KEY_SIZE]; /* the attempt's */
 };
@@ -160,30 +140,22 @@ struct remote {
 	const struct remote_ops *ops;
 	const char *side;        /* the remote side's name in sentences: "GitHub" */
 	void *self;              /* the plugin's data */
-	struct remote_job *jobs; /* doctors among them */
+	struct remote_job *jobs; /* doctors and statuses among them */
 	size_t count;            /* of jobs that have not ended */
 	struct remote_pace pace; /* set by the runner */
+	bool stopping, ended;    /* ops->end was called */
 	/* for the shared code only */
-	void *by_ref, *by_name;
+	void *by_name;
 	struct kettle_timer *timer; /* to the next request */
 	uint64_t timer_at;
 	unsigned fetches; /* requests under way */
-	struct remote_inquiry *inquiries;
-	bool has_key, stopping, finished;
+	bool has_key;
+	bool finished; /* no job is left */
 	unsigned char key[SEALED_KEY_SIZE];
 	struct kettle_timer *stop_timer;
 	kettle_fn stopped;
 	void *stopped_arg;
 };
-
-/* Options of every runner that seals, for its table. The section has the key as `key`. */
-#define REMOTE_OPTIONS \
-	{.key = "key_env", \
-		.type = KETTLE_OPTION_STRING, \
-		.help = "The environment variable with the key that seals plans and results: 32 random bytes in base64."}, \
-	{ \
-		.key = "key_file", .type = KETTLE_OPTION_PATH, .help = "The file with the key, in place of `key_env`." \
-	}
 
 /* ---- the plugin's life ---- */
 
@@ -192,17 +164,14 @@ void remote_init(
 	struct remote *remote, const struct kettle_host *host, const struct remote_ops *ops, const char *side, void *self);
 /* For `configure`: takes the key of the section. EINVAL: it is no key. Without a key the units are unusable. */
 int remote_configure(struct remote *remote, const json_t *section, struct kettle_error *err);
-/*
- * For `stop`: cancels the jobs that are left (jobs with a handle are detached before), and calls done when there are
- * none.
- */
-void remote_stop(struct remote *remote, kettle_fn done, void *arg);
 /* For `destroy`. */
 void remote_close(struct remote *remote);
 
 /* ---- the plugin's table; functions with `self` are its entries: a struct remote is the first member of self ---- */
 
 int remote_start(void *self, struct kettle_error *err);
+/* Cancels the jobs that are left (jobs with a handle are detached before), and calls done when there are none. */
+void remote_stop(void *self, kettle_fn done, void *arg);
 
 /* If ops->check fails, the runner can run nothing: the job is lost as misconfigured, until the operator mends that. */
 int remote_submit(void *self, const struct kettle_job *description, const json_t *plan, struct kettle_error *err);
@@ -211,12 +180,19 @@ void remote_cancel(void *self, const char *ref);
 int remote_recover(void *self, const struct kettle_job *description, const char *handle, struct kettle_error *err);
 void remote_detach(void *self, const char *ref);
 /* Sends a job without a plan by ops->send; it ends with remote_report. */
-int remote_doctor(void *self, const json_t *unit, remote_done done, void *arg, struct kettle_error *err);
+int remote_doctor(void *self, const json_t *unit, kettle_answer done, void *arg, struct kettle_error *err);
+/* Makes a status by ops->status; it ends with remote_report. */
+int remote_status(void *self, kettle_answer done, void *arg, struct kettle_error *err);
 /* EUNAVAIL: ops->check fails, or there is no key; the message says both. */
 int remote_check(void *self, struct kettle_error *err);
 /* `slots` (1 to 10,000, default 1) and `prefetch` (0 to 10,000, default 0) of the unit. */
 int remote_capacity(
 	void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err);
+
+/* Members of the runner's table; slurm has its own submit and check. */
+#define REMOTE_RUNNER(unit_options) \
+	.size = sizeof(struct kettle_runner), .capacity = remote_capacity, .cancel = remote_cancel, \
+	.recover = remote_recover, .detach = remote_detach, .doctor = remote_doctor, KETTLE_UNIT_OPTIONS(unit_options)
 
 /* ---- answers of the remote side; without effect for a job that has ended ---- */
 
@@ -224,14 +200,13 @@ int remote_capacity(
 struct remote_job *remote_find(const struct remote *remote, const char *ref);
 /* The job of this name: also a doctor or an ORPHANED job; NULL: there is none. */
 struct remote_job *remote_find_name(const struct remote *remote, const char *name);
+/* Completes the stop after ops->end has returned false. */
+void remote_stopped(struct remote *remote);
 /* Calls fn for each job and doctor; each call may end any of them. */
 void remote_each(struct remote *remote, void (*fn)(struct remote_job *job, void *arg), void *arg);
 /* Stores job->handle as it is now, while the job goes on. */
 void remote_store(struct remote_job *job);
-/*
- * Reports the answer to the request of an operation; has no effect if the job awaits none. why: a sentence, or NULL;
- * for a job that runs: why nothing newer is known.
- */
+/* Reports the answer to an operation. why: a sentence, or NULL; for a job that runs: why nothing newer is known. */
 void remote_update(struct remote_job *job, enum remote_status status, const char *why);
 /* Says that no request was sent: the operation is called again at that time. */
 void remote_wait(struct remote_job *job, uint64_t at_ms);
@@ -248,51 +223,28 @@ void remote_progress(struct remote_job *job, const json_t *event);
  * on a thread of the pool.
  */
 void remote_result(struct remote_job *job, int fd_take);
-/*
- * Likewise, in a file that other machines can change. If it cannot be read (a file server may be away for a moment),
- * the job is SUBMITTED again; after REMOTE_READS times it is lost.
- */
+/* Likewise, in a file that other machines can change: until REMOTE_READS tries failed, the job is SUBMITTED again. */
 void remote_result_file(struct remote_job *job, const char *path);
 /* There will be no result. The sentence says why. */
 void remote_lost(struct remote_job *job, enum kettle_loss loss, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The remote side has ended the job after ops->cancel. */
 void remote_cancelled(struct remote_job *job);
-/* Ends a doctor with its report, or NULL and a sentence. */
+/* Ends a doctor or a status with its report, or NULL and a sentence. */
 void remote_report(struct remote_job *job, json_t *report, const char *why);
 
-/* ---- the status ---- */
-
-/* One status that is being made. */
-struct remote_inquiry {
-	struct remote_inquiry *next;
-	struct remote *remote;
-	remote_done done;
-	void *arg;
-	void *own;                  /* the runner's data */
-	void (*release)(void *own); /* ends its requests and frees it */
-};
-
-/* Starts a status. If the runner stops, it is answered with ECANCELED. */
-struct remote_inquiry *remote_inquire(
-	struct remote *remote, remote_done done, void *arg, void *own, void (*release)(void *own));
-/* Answers the status, once; answer NULL: with this sentence. */
-void remote_answer(struct remote_inquiry *inquiry, json_t *answer, const char *why);
 /* The jobs as a status lists them; where: returns the place of a job there, new text or NULL. New reference. */
 json_t *remote_list(const struct remote *remote, char *(*where)(const struct remote_job *job));
 
 /* ---- for all runners of remote machines ---- */
 
 /*
- * A URL without slashes at its end that may receive credentials: https, or http to this machine, since others could
- * read them on the way; without user, query and fragment. New string; NULL: not such a URL.
+ * A URL that may receive credentials, without slashes at its end: https, or http to this machine; without user, query
+ * and fragment. New string; NULL: not such a URL.
  */
 char *remote_url(const char *text);
 
-/*
- * Time to wait after so many failures in a row (1: the first): a random part of a time that doubles from first_ms to
- * most_ms.
- */
+/* Time to wait after so many failures in a row: a random part of a time that doubles from first_ms to most_ms. */
 uint64_t remote_backoff_ms(unsigned failures, uint64_t first_ms, uint64_t most_ms);
 
 #endif

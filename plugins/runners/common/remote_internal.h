@@ -7,9 +7,6 @@
 
 /* ---- remote.c ---- */
 
-/* Adds a job in this phase to the tables. New. */
-struct remote_job *remote_job_add(
-	struct remote *remote, const struct kettle_job *description, const char *plan_hash, enum remote_phase phase);
 /* Removes the job from the tables and completes it; completion NULL: it was detached or completed before. */
 void remote_job_end(struct remote_job *job, json_t *completion_take);
 /* Keeps the job in memory until remote_job_release. */
@@ -26,10 +23,5 @@ void remote_step_wait(struct remote_job *job);
 void remote_step_end(struct remote_job *job);
 /* Starts the requests of a recovered job. */
 void remote_step_recover(struct remote_job *job);
-
-/* ---- remote_inquiry.c ---- */
-
-/* Answers all statuses with ECANCELED. */
-void remote_inquiries_end(struct remote *remote);
 
 #endif

@@ -19,7 +19,6 @@
 #include "base/xalloc.h"
 #include "sealed/result_package.h"
 
-/* One result that is being opened, on a thread of the pool. */
 struct opening {
 	struct remote_job *job;
 	int fd;      /* of the envelope */

@@ -81,6 +81,8 @@ step(struct remote_job *job)
 	remote_await(job);
 	if (job->cancelled) {
 		ops->cancel(job);
+	} else if (job->is_status) {
+		ops->status(job);
 	} else if (job->phase == REMOTE_SENDING) {
 		ops->send(job);
 	} else if (job->phase == REMOTE_FINDING) {
@@ -94,7 +96,6 @@ step(struct remote_job *job)
 	}
 }
 
-/* Cancels the job after ending its request under way. */
 static void
 step_cancel(struct remote_job *job)
 {
@@ -123,7 +124,6 @@ has_steps(const struct remote_job *job)
 		   job->due < UINT64_MAX;
 }
 
-/* Whether the job must wait until another fetch has ended. */
 static bool
 has_to_wait(const struct remote_job *job)
 {
@@ -272,7 +272,6 @@ lose_overdue(struct remote_job *job, const char *unheard)
 			job->remote->side);
 }
 
-/* Handles the answer that the job has not ended. */
 static void
 take_unended(struct remote_job *job, bool runs, const char *unheard)
 {

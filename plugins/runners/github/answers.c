@@ -2,7 +2,7 @@
 /* The contents of answers of GitHub's API, checked. */
 #include <config.h>
 
-#include "runners/github/answers.h"
+#include "runners/github/github.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -16,9 +16,9 @@
 #include "base/bounded_json.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/list.h"
 #include "base/sanitize_text.h"
 #include "base/xalloc.h"
-#include "runners/github/tokens.h"
 
 #define MESSAGE_CHARACTERS 200
 
@@ -26,7 +26,7 @@ enum call_state { CALL_WAITS, CALL_SENT, CALL_PARSED };
 
 struct api_call {
 	struct api *api; /* NULL: cancelled while a thread parses */
-	struct api_call *next, *prev;
+	struct api_call *next;
 	enum call_state state;
 	bool change, may_be_done;
 	char *method, *url, *body, *etag;
@@ -49,7 +49,7 @@ struct api {
 	char *base, *version;
 	uint32_t total_ms; /* of a request */
 	struct tokens tokens;
-	struct api_call *first, *last; /* a list, in the order of sending */
+	struct api_call *first; /* a list, in the order of sending */
 	struct kettle_timer *timer;
 	uint64_t timer_at;
 };
@@ -61,23 +61,6 @@ now_ms(const struct api *api)
 }
 
 /* ---- the queue ---- */
-
-static void
-unlink_call(struct api_call *call)
-{
-	struct api *api = call->api;
-	*(call->prev ? &call->prev->next : &api->first) = call->next;
-	*(call->next ? &call->next->prev : &api->last) = call->prev;
-}
-
-static void
-link_call(struct api *api, struct api_call *call, bool urgent)
-{
-	call->next = urgent ? api->first : NULL;
-	call->prev = urgent ? NULL : api->last;
-	*(call->prev ? &call->prev->next : &api->first) = call;
-	*(call->next ? &call->next->prev : &api->last) = call;
-}
 
 static void
 free_call(struct api_call *call)
@@ -94,7 +77,6 @@ free_call(struct api_call *call)
 	free(call);
 }
 
-/* Answers and frees a call. */
 static void
 finish_call(struct api_call *call)
 {
@@ -104,7 +86,7 @@ finish_call(struct api_call *call)
 		.location = call->location,
 		.message = call->message ? call->message : "",
 		.token = call->token};
-	unlink_call(call);
+	LIST_REMOVE(call->api->first, call);
 	call->done(call->arg, &call->err, call->err.code ? NULL : &answer);
 	free_call(call);
 }
@@ -148,7 +130,6 @@ on_parsed(void *arg)
 	finish_call(call);
 }
 
-/* Takes the body of an answer that has one. */
 static void
 take_body(struct api_call *call, const struct kettle_http_answer *answer)
 {
@@ -190,7 +171,6 @@ report_credential(struct api *api, size_t token, int status, const char *message
 		api->host->credential(api->host, said);
 }
 
-/* The request has ended, with or without an answer. */
 static void
 end_sending(struct api_call *call)
 {
@@ -348,7 +328,11 @@ api_send(struct api *api, const struct api_request *request)
 		.token = request->token,
 		.done = request->done,
 		.arg = request->arg};
-	link_call(api, call, request->urgent);
+	call->next = api->first;
+	if (request->urgent)
+		api->first = call;
+	else
+		LIST_APPEND(api->first, call);
 	pump_at(api, 0);
 	return call;
 }
@@ -360,7 +344,7 @@ api_cancel(struct api_call *call)
 		call->host->http_cancel(call->host, call->id);
 		end_sending(call);
 	}
-	unlink_call(call);
+	LIST_REMOVE(call->api->first, call);
 	if (call->state == CALL_PARSED)
 		call->api = NULL; /* now with the thread */
 	else

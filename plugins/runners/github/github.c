@@ -16,7 +16,7 @@
 #include "base/json_access.h"
 #include "base/sanitize_text.h"
 #include "base/xalloc.h"
-#include "runners/common/exec_archive.h"
+#include "runners/common/options.h"
 #include "runners/github/github.h"
 
 #define REF_MAX 250
@@ -27,7 +27,7 @@ static const struct kettle_option options[] = {
 		.type = KETTLE_OPTION_STRING,
 		.help = "The environment variable with the token, or with several, one a line."},
 	{.key = "token_file", .type = KETTLE_OPTION_PATH, .help = "The file with the tokens, in place of `token_env`."},
-	REMOTE_OPTIONS,
+	KEY_OPTIONS,
 	{.key = "url",
 		.type = KETTLE_OPTION_STRING,
 		.default_value = "https://api.github.com",
@@ -36,18 +36,8 @@ static const struct kettle_option options[] = {
 		.type = KETTLE_OPTION_STRING,
 		.default_value = "2026-03-10",
 		.help = "The version of the API that requests name; for an Enterprise Server one that it knows."},
-	{.key = "poll_ms",
-		.type = KETTLE_OPTION_INT,
-		.default_value = "1000",
-		.min = 100,
-		.max = 600000,
-		.help = "Milliseconds between two looks at a run, at least."},
-	{.key = "give_up_s",
-		.type = KETTLE_OPTION_INT,
-		.default_value = "900",
-		.min = 1,
-		.max = 86400,
-		.help = "Seconds without a usable answer on a run, after which its job is lost."},
+	INT_OPTION("poll_ms", "1000", 100, 600000, "Milliseconds between two looks at a run, at least."),
+	INT_OPTION("give_up_s", "900", 1, 86400, "Seconds without a usable answer on a run, after which its job is lost."),
 	EXEC_ARCHIVE_OPTION,
 };
 
@@ -147,27 +137,7 @@ static const struct {
 	const char *github, *state;
 } listed[] = {{"in_progress", "running"}, {"queued", "waiting"}};
 
-/* One status under way, which reads one list after the other. */
-struct status {
-	struct remote_inquiry *inquiry;
-	struct github *github;
-	struct api_call *call;
-	json_t *places, *jobs; /* places still to list; jobs found */
-	size_t state;          /* of `listed`, for the first place */
-};
-
-static void
-free_status(void *own)
-{
-	struct status *status = own;
-	if (status->call)
-		api_cancel(status->call);
-	json_decref(status->places);
-	json_decref(status->jobs);
-	free(status);
-}
-
-static void request_list(struct status *status);
+static void request_list(struct run *status);
 
 /* Returns the reference of the job with this run's name, else the name itself. New. */
 static char *
@@ -180,8 +150,9 @@ job_of(const struct github *github, const char *title)
 }
 
 static void
-add_runs(struct status *status, const json_t *runs)
+add_runs(struct run *status, const json_t *runs)
 {
+	const char *state = listed[status->lists % ARRAY_SIZE(listed)].state;
 	size_t i;
 	json_t *entry;
 	json_array_foreach((json_t *)runs, i, entry) {
@@ -191,74 +162,72 @@ add_runs(struct status *status, const json_t *runs)
 		AUTO_FREE char *job = job_of(status->github, facts.title);
 		AUTO_FREE char *where = sanitize_line(facts.url, TITLE_CHARACTERS);
 		AUTO_FREE char *since = sanitize_line(facts.created, TITLE_CHARACTERS);
-		json_array_append_new(status->jobs, json_pack("{s:s, s:s, s:s, s:s}", "job", job, "state",
-												listed[status->state].state, "since", since, "where", where));
+		json_array_append_new(status->found,
+			json_pack("{s:s, s:s, s:s, s:s}", "job", job, "state", state, "since", since, "where", where));
 	}
 }
 
 static void
 on_list(void *arg, const struct kettle_error *err, const struct api_answer *answer)
 {
-	struct status *status = arg;
+	struct run *status = arg;
 	struct kettle_error why = {0};
 	const json_t *runs = NULL;
 	status->call = NULL;
 	if (api_check(err, answer, "the request for the runs of a workflow", &why) < 0 ||
 		answer_runs(answer->body, &runs, &why) < 0) {
-		remote_answer(status->inquiry, NULL, why.message);
+		remote_report(status->job, NULL, why.message);
 		return;
 	}
 	add_runs(status, runs);
-	if (++status->state == ARRAY_SIZE(listed)) {
-		status->state = 0;
-		json_array_remove(status->places, 0);
-	}
-	if (json_array_size(status->places) > 0) {
+	if (++status->lists < json_array_size(status->places) * ARRAY_SIZE(listed)) {
 		request_list(status);
 		return;
 	}
-	AUTO_JSON json_t *result = json_pack("{s:O, s:o}", "jobs", status->jobs, "text",
+	AUTO_JSON json_t *result = json_pack("{s:O, s:o}", "jobs", status->found, "text",
 		json_sprintf("%zu jobs of this engine are there; at most %d runs of each workflow are shown in each state.",
 			status->github->remote.count, ANSWER_LIST_MAX));
-	remote_answer(status->inquiry, result, NULL);
+	remote_report(status->job, result, NULL);
 }
 
 static void
-request_list(struct status *status)
+request_list(struct run *status)
 {
-	const json_t *place = json_array_get(status->places, 0);
+	const json_t *place = json_array_get(status->places, status->lists / ARRAY_SIZE(listed));
 	AUTO_FREE char *path =
 		xasprintf("/repos/%s/actions/workflows/%s/runs?exclude_pull_requests=true&per_page=%d&status=%s",
 			json_text_or_empty(place, "repo"), json_text_or_empty(place, "workflow"), ANSWER_LIST_MAX,
-			listed[status->state].github);
+			listed[status->lists % ARRAY_SIZE(listed)].github);
 	status->call = api_send(status->github->api,
 		&(struct api_request){.path = path, .max_body = API_LIST_MAX, .done = on_list, .arg = status});
 }
 
-static int
-get_status(void *self, remote_done done, void *arg, struct kettle_error *err)
+void
+github_list_runs(struct remote_job *job)
 {
-	struct github *github = self;
+	struct github *github = job->remote->self;
 	const char *key;
 	json_t *place;
-	int rc = github_check(&github->remote, err);
-	if (rc == 0 && json_object_size(github->places) == 0)
-		rc = kettle_fail(err, KETTLE_EUNAVAIL, "No unit names the runner github, so it knows no repository.");
-	if (rc < 0)
-		return rc;
-	struct status *status = xcalloc(1, sizeof(*status));
-	*status = (struct status){.github = github, .places = json_array(), .jobs = json_array()};
+	struct run *status = job->own = xcalloc(1, sizeof(*status));
+	*status = (struct run){.job = job, .github = github, .places = json_array(), .found = json_array()};
 	json_object_foreach(github->places, key, place)
 		json_array_append(status->places, place);
-	status->inquiry = remote_inquire(&github->remote, done, arg, status, free_status);
 	request_list(status);
-	return 0;
+}
+
+static int
+get_status(void *self, kettle_answer done, void *arg, struct kettle_error *err)
+{
+	const struct github *github = self;
+	if (github->api && json_object_size(github->places) == 0)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "No unit names the runner github, so it knows no repository.");
+	return remote_status(self, done, arg, err);
 }
 
 /* ---- the table ---- */
 
 static int
-init(void *self, const json_t *args, remote_done done, void *arg, struct kettle_error *err)
+init(void *self, const json_t *args, kettle_answer done, void *arg, struct kettle_error *err)
 {
 	struct github *github = self;
 	return init_run(github->host, github->section, args, setup_write, done, arg, err);
@@ -306,26 +275,6 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	return api_new(github->host, section, give_up_ms, &github->api, err);
 }
 
-/* No job is left. The loop's timers and requests must end before the host does, so they end before destroy. */
-static void
-on_stopped(void *arg)
-{
-	struct github *github = arg;
-	run_lists_free(github);
-	if (github->api)
-		api_stop(github->api);
-	github->stopped(github->stopped_arg);
-}
-
-static void
-stop(void *self, kettle_fn done, void *arg)
-{
-	struct github *github = self;
-	github->stopped = done;
-	github->stopped_arg = arg;
-	remote_stop(&github->remote, on_stopped, github);
-}
-
 static void
 destroy(void *self)
 {
@@ -339,17 +288,11 @@ destroy(void *self)
 }
 
 static const struct kettle_runner runner = {
-	.size = sizeof(runner),
-	.capacity = remote_capacity,
+	REMOTE_RUNNER(unit_options),
 	.submit = remote_submit,
-	.cancel = remote_cancel,
-	.recover = remote_recover,
-	.detach = remote_detach,
-	.doctor = remote_doctor,
 	.init = init,
 	.status = get_status,
 	.check = remote_check,
-	KETTLE_UNIT_OPTIONS(unit_options),
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {
@@ -361,7 +304,7 @@ KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {
 	.create = create,
 	.configure = configure,
 	.start = remote_start,
-	.stop = stop,
+	.stop = remote_stop,
 	.destroy = destroy,
 	.runner = &runner,
 };

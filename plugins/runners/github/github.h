@@ -3,10 +3,15 @@
 #ifndef KETTLE_GITHUB_GITHUB_H
 #define KETTLE_GITHUB_GITHUB_H
 
+#include <jansson.h>
+#include <kettle/host.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "runners/common/download.h"
 #include "runners/common/init_files.h"
 #include "runners/common/remote.h"
-#include "runners/github/answers.h"
 
 #define GITHUB_PLACES_MAX 32 /* workflows that a status covers */
 #define GITHUB_LABEL "ubuntu-24.04"
@@ -30,16 +35,127 @@ struct github {
 	/* of run_list.c */
 	struct run_list *lists;
 	uint64_t alone_at; /* when a run that its list did not show may next be looked at by id */
-	kettle_fn stopped; /* NULL: not stopping */
-	void *stopped_arg;
 };
 
 /* The place that a unit names; it borrows from the unit, and has labels NULL where the unit names none. EINVAL. */
 int github_place_read(const json_t *unit, struct run_place *ret_place, struct kettle_error *err);
 /* EUNAVAIL: there is no token. */
 int github_check(struct remote *remote, struct kettle_error *err);
+/* `status` of remote.h. */
+void github_list_runs(struct remote_job *job);
 /* EINVAL: the unit names no place. The place is remembered for the status. */
 int github_check_unit(struct remote *remote, const json_t *unit, struct kettle_error *err);
+
+/* ---- answers.c: the contents of answers of the API: all members that the runner uses are read here. [any] ---- */
+
+#define ANSWER_LIST_MAX 100 /* entries of a page, as requests ask for */
+
+/* A run of a workflow. Strings belong to the JSON. */
+struct run_facts {
+	int64_t id;
+	unsigned attempt;
+	const char *status;     /* "queued", "in_progress", "completed", … */
+	const char *conclusion; /* "success", "failure", …; "": it has not completed */
+	const char *title;      /* its name, from `run-name` of the workflow */
+	const char *url;        /* a page for people; "" */
+	const char *created;    /* a time */
+	int64_t created_ms;     /* since 1970; 0: not readable */
+	bool dispatched;        /* started by a dispatch, which needs write access to the repository */
+};
+
+/* An artifact. */
+struct artifact_facts {
+	int64_t id;
+	uint64_t size;   /* bytes of its zip */
+	char sha256[65]; /* "": GitHub gives no digest */
+	bool expired;
+};
+
+/* The id of the run that a dispatch started. EIO: the answer has none. */
+int answer_dispatched(const json_t *body, int64_t *ret_id, struct kettle_error *err);
+/* EIO: it is not a run. */
+int answer_run(const json_t *body, struct run_facts *ret_facts, struct kettle_error *err);
+/* The runs of a page, at most ANSWER_LIST_MAX. Borrowed. EIO: it is no page. */
+int answer_runs(const json_t *body, const json_t **ret_runs, struct kettle_error *err);
+/*
+ * The newest artifact with this name. ENOENT: there is none (yet); EIO: it is no list of artifacts.
+ */
+int answer_artifact(const json_t *body, const char *name, struct artifact_facts *ret_facts, struct kettle_error *err);
+/* "2026-03-10T12:00:00Z" in ms since 1970; 0: it is no such time. */
+int64_t answer_time(const char *text);
+
+/* ---- result_zip.c: unpacks the zip of an artifact, within limits. [any, blocks] ---- */
+
+#define RESULT_ZIP_ENTRIES 16
+#define RESULT_ZIP_SMALL 1048576 /* bytes of every file except the result */
+#define RESULT_ZIP_MAX 402653184 /* bytes of the zip and of the sealed result: 256 MiB in base64 and a little */
+
+/* The files of the workflow; NULL or -1: not in the zip. Those in memory have a NUL after them. */
+struct result_files {
+	int result;   /* result.kettle: sealed, perhaps too large for memory; a file without a name */
+	char *report; /* doctor.json */
+	size_t report_size;
+	char *error; /* error.txt */
+	size_t error_size;
+};
+
+#define RESULT_FILES_NONE ((struct result_files){.result = -1})
+
+void result_files_free(struct result_files *files);
+/*
+ * Reads a zip from a file, after checking its size and SHA-256 (64 digits; "": unknown). Ignores other files in it.
+ * ECONFLICT: another size or digest; EINVAL: damaged, or no zip; ETOOBIG: too many or too large files; EIO.
+ */
+int result_zip_read(
+	int fd, uint64_t size, const char *sha256, struct result_files *ret_files, struct kettle_error *err);
+
+/* ---- tokens.c: tokens, and when each may send: its rate limits, on the caller's clock. [any] ---- */
+
+#define TOKENS_MAX 64
+#define TOKENS_CHANGE_MS 1000      /* between the end of one change of a token and the next, as GitHub requires */
+#define TOKENS_CHANGE_MAX_MS 10000 /* for which a change without an answer makes others wait */
+#define TOKENS_WAIT_MS 60000       /* after an answer that limits without a time; doubles each time */
+#define TOKENS_WAIT_MAX_MS 3600000 /* GitHub's longest limit is an hour */
+#define TOKENS_REFUSED_MS 600000   /* until a token that was refused is tried again */
+
+struct token {
+	char *text;
+	uint64_t blocked_until, refused_until, change_at; /* ms */
+	uint64_t changed_ms;                              /* when its newest change was sent */
+	unsigned doublings;
+	bool refused; /* by its last answer */
+};
+
+struct tokens {
+	struct token *tokens;
+	size_t count;
+};
+
+/* The meaning of an answer for its request. */
+enum tokens_verdict {
+	TOKENS_TAKEN,   /* carried out, or failed for a reason other than the token */
+	TOKENS_LIMITED, /* not carried out: send later, or with another token */
+	TOKENS_REFUSED, /* 401: send with another token */
+	TOKENS_HIDDEN,  /* 403 or 404: this token cannot do or see it, another one may */
+};
+
+/* Reads one token a line; skips empty lines. EINVAL: none, too many, or one that cannot be in a header. */
+int tokens_read(struct tokens *tokens, const char *text, struct kettle_error *err);
+void tokens_free(struct tokens *tokens);
+/*
+ * Chooses the token that sends now: from `first` on, in a ring, the first usable one whose bit is not in `tried`.
+ * Returns its number; -1: none, and *ret_at is the time at which one may send, UINT64_MAX if all were tried.
+ */
+int tokens_choose(
+	const struct tokens *tokens, uint64_t now, bool change, size_t first, uint64_t tried, uint64_t *ret_at);
+void tokens_sent(struct tokens *tokens, size_t number, bool change, uint64_t now);
+/* A change sent at sent_ms has ended, with or without an answer. A later one makes others wait until its own end. */
+void tokens_changed(struct tokens *tokens, size_t number, uint64_t sent_ms, uint64_t now);
+/* Records an answer and returns its meaning. message: of its body, ""; wall_ms: time since 1970. */
+enum tokens_verdict tokens_answered(struct tokens *tokens, size_t number, const struct kettle_http_answer *answer,
+	const char *message, uint64_t now, int64_t wall_ms);
+/* The number of tokens that are refused now. */
+size_t tokens_refused(const struct tokens *tokens);
 
 /* ---- api.c: calls of GitHub's API ---- */
 
@@ -128,7 +244,7 @@ int api_fail(const struct api_answer *answer, const char *what, struct kettle_er
 struct run {
 	struct remote_job *job; /* NULL: released while its plan is published */
 	struct github *github;
-	struct run_place place; /* it borrows from the job's unit */
+	struct run_place place; /* it borrows from the job's unit; a status has none */
 	int64_t id;             /* 0: not known */
 	unsigned attempt;
 	char conclusion[32];
@@ -149,6 +265,9 @@ struct run {
 	uint64_t download; /* of host->http; 0: none */
 	struct unpacking *unpacking;
 	unsigned looks, tries; /* looks at the list of artifacts; downloads with wrong bytes */
+	/* Of a status: the workflows, the jobs found there, and how many lists were read. */
+	json_t *places, *found;
+	size_t lists;
 };
 
 /* The runner's operations for remote.h. */

@@ -2,7 +2,7 @@
 /* Unpacks the zip of a run's artifact. */
 #include <config.h>
 
-#include "runners/github/result_zip.h"
+#include "runners/github/github.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -96,7 +96,6 @@ is_at_end(zip_file_t *file)
 	return zip_fread(file, &more, 1) == 0;
 }
 
-/* Reads the file into memory. New bytes with a NUL after them. */
 static int
 hold_entry(zip_file_t *file, const zip_stat_t *stat, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {
@@ -110,7 +109,6 @@ hold_entry(zip_file_t *file, const zip_stat_t *stat, char **ret_data, size_t *re
 	return 0;
 }
 
-/* Reads the file into a new file without a name. */
 static int
 spool_entry(zip_file_t *file, const zip_stat_t *stat, int *ret_fd, struct kettle_error *err)
 {

@@ -17,7 +17,6 @@
 #include "base/xalloc.h"
 #include "runners/github/github.h"
 
-/* The list of a workflow's runs. */
 struct run_list {
 	struct github *github;
 	struct run_list *next;
@@ -79,7 +78,6 @@ goes_on(const struct run_list *list, int64_t oldest_ms)
 	return false;
 }
 
-/* Handles a run that a whole round has not seen. */
 static void
 take_unseen(struct run *run)
 {
@@ -101,7 +99,6 @@ take_unseen(struct run *run)
 	remote_update(run->job, may_come ? REMOTE_PENDING : REMOTE_ABSENT, why.message);
 }
 
-/* The end of a round. */
 struct round {
 	struct run_list *list;
 	const struct kettle_error *fault; /* or NULL */
@@ -124,7 +121,6 @@ end_for(struct remote_job *job, void *arg)
 		take_unseen(run);
 }
 
-/* Whether the list covers a run now. */
 static bool
 is_used(const struct run_list *list)
 {
@@ -134,7 +130,6 @@ is_used(const struct run_list *list)
 	return job;
 }
 
-/* Returns the time between two rounds of a list. */
 static uint64_t
 round_interval_ms(const struct run_list *list)
 {
@@ -171,7 +166,6 @@ end_round(struct run_list *list, const struct kettle_error *fault, bool unchange
 
 static void request_page(struct run_list *list);
 
-/* Handles each entry of a page. Returns the time of the oldest one. */
 static int64_t
 take_page(const struct run_list *list, const json_t *page)
 {

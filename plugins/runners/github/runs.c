@@ -23,7 +23,6 @@
 #include "base/json_access.h"
 #include "base/sanitize_text.h"
 #include "base/xalloc.h"
-#include "runners/github/result_zip.h"
 
 #define INPUTS_MAX 65535 /* characters of all inputs of a dispatch, which is GitHub's limit */
 #define INPUTS_SPARE 200 /* of these, for the names of the inputs */
@@ -76,7 +75,6 @@ struct unpacking {
 	struct kettle_error err;
 };
 
-/* Ends the run's requests. */
 static void
 end_requests(struct run *run)
 {
@@ -99,6 +97,8 @@ release(struct remote_job *job)
 		return;
 	end_requests(run);
 	free(STEAL(run->etag));
+	json_decref(run->places);
+	json_decref(run->found);
 	run->job = NULL;
 	if (!run->publishing)
 		free(run);
@@ -161,7 +161,6 @@ on_dispatched(void *arg, const struct kettle_error *err, const struct api_answer
 	remote_update(run->job, REMOTE_UNCERTAIN, NULL);
 }
 
-/* Returns the input that names the labels, a JSON array. New string. */
 static char *
 labels_text(const json_t *labels)
 {
@@ -213,7 +212,6 @@ on_published(void *arg, const struct kettle_error *err, json_t *result)
 		dispatch(run, json_text_or_empty(result, "url"));
 }
 
-/* Publishes the plan as a link that serves it once. */
 static void
 publish(struct run *run)
 {
@@ -496,6 +494,7 @@ download(struct run *run, const char *link, struct kettle_error *err)
 	bool secure = strncmp(link, "https://", 8) == 0;
 	if (strlen(link) > LINK_MAX || (!secure && (api_is_secure(run->github->api) || strncmp(link, "http://", 7) != 0)))
 		return kettle_fail(err, KETTLE_EIO, "GitHub's link to the artifact is not a URL of https.");
+	download_remove(&run->file); /* of an earlier try */
 	int rc = download_make(&run->file, err);
 	if (rc < 0)
 		return rc;
@@ -564,6 +563,17 @@ fetch(struct remote_job *job)
 		run->github->api, &(struct api_request){.path = path, .token = run->token, .done = on_artifacts, .arg = run});
 }
 
+/* The loop's timers and requests must end before the host does, so they end before destroy. */
+static bool
+end(struct remote *remote)
+{
+	struct github *github = remote->self;
+	run_lists_free(github);
+	if (github->api)
+		api_stop(github->api);
+	return true;
+}
+
 const struct remote_ops runs_ops = {
 	.begin = begin,
 	.send = send_job,
@@ -573,7 +583,9 @@ const struct remote_ops runs_ops = {
 	.cancel = cancel,
 	.halt = halt,
 	.release = release,
+	.status = github_list_runs,
 	.interval_ms = interval_ms,
+	.end = end,
 	.check = github_check,
 	.check_unit = github_check_unit,
 };

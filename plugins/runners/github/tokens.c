@@ -2,7 +2,7 @@
 /* Tokens of GitHub and their rate limits. */
 #include <config.h>
 
-#include "runners/github/tokens.h"
+#include "runners/github/github.h"
 
 #include <stdlib.h>
 #include <string.h>

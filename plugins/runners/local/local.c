@@ -21,7 +21,6 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "runners/common/exec_doctor.h"
 #include "runners/common/exec_client.h"
 
 #define STOP_LIMIT_MS 15000
@@ -30,7 +29,6 @@ struct local {
 	const struct kettle_host *host;
 	json_t *options;
 	struct exec_client lines;
-	struct exec_doctors doctors;
 	struct kettle_timer *stop_timer;
 	bool ended; /* stop was called: start no further kettle-exec */
 	kettle_fn stopped;
@@ -68,7 +66,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	(void)err;
 	local->host = host;
 	local->lines = (struct exec_client){.host = host, .ops = &lines_ops, .arg = local, .name = "kettle-exec"};
-	local->doctors = (struct exec_doctors){.lines = &local->lines, .idle = finish_stop, .arg = local};
+	local->lines.commands = (struct commands){.host = host, .idle = finish_stop, .arg = local};
 	*ret_self = local;
 	return 0;
 }
@@ -105,22 +103,13 @@ find_exec(void)
 	return slash && access(file, X_OK) == 0 ? STEAL(file) : xstrdup("kettle-exec");
 }
 
-/* Returns the kettle-exec that the option names, else find_exec's. New. */
-static char *
-exec_file(const struct local *local)
-{
-	const char *named = json_text_or_null(local->options, "exec");
-	return named ? xstrdup(named) : find_exec();
-}
-
 static int ensure_process(struct local *local, struct kettle_error *err);
 
-/* Completes the stop when no child is left. */
 static void
 finish_stop(void *arg)
 {
 	struct local *local = arg;
-	if (!local->stopped || local->lines.process || local->doctors.list)
+	if (!local->stopped || local->lines.process || exec_client_has_commands(&local->lines))
 		return;
 	kettle_fn stopped = STEAL(local->stopped);
 	local->host->timer_stop(local->host, STEAL(local->stop_timer));
@@ -149,16 +138,26 @@ on_ended(void *arg, int status, int signal_number)
 	}
 }
 
-/* Returns this machine's settings with the keys of exec.yml. */
-static char *
-settings(const struct local *local)
+/* Appends a command line of kettle-exec, with this machine's settings by the keys of exec.yml. */
+static void
+make_command(const struct local *local, bool doctor, struct arguments *ret_argv)
 {
 	const json_t *sandbox = json_object_get(local->options, "sandbox");
-	AUTO_JSON json_t *object =
+	const char *named = json_text_or_null(local->options, "exec"),
+			   *config = json_text_or_null(local->options, "config");
+	AUTO_FREE char *file = named ? xstrdup(named) : find_exec();
+	AUTO_JSON json_t *settings =
 		json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "build", json_object_get(local->options, "build"), "extra_paths",
 			json_object_get(sandbox, "extra_paths"), "level", json_object_get(sandbox, "level"), "state",
 			json_object_get(local->options, "state"), "report", json_object_get(local->options, "report"));
-	return json_dumps(object, JSON_COMPACT);
+	AUTO_FREE char *text = json_dumps(settings, JSON_COMPACT);
+	const char *const words[] = {"--settings", text, config ? "--config" : NULL, config};
+	arguments_add(ret_argv, "%s", file);
+	arguments_add(ret_argv, doctor ? "--doctor" : "--serve");
+	if (doctor)
+		arguments_add(ret_argv, "--json");
+	for (size_t i = 0; i < ARRAY_SIZE(words) && words[i]; i++)
+		arguments_add(ret_argv, "%s", words[i]);
 }
 
 static int
@@ -168,11 +167,9 @@ ensure_process(struct local *local, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner local is stopping.");
 	if (local->lines.process)
 		return 0;
-	const char *config = json_text_or_null(local->options, "config");
-	AUTO_FREE char *file = exec_file(local);
-	AUTO_FREE char *text = settings(local);
-	const char *argv[] = {file, "--serve", "--settings", text, config ? "--config" : NULL, config, NULL};
-	int rc = exec_client_start(&local->lines, argv, err);
+	AUTO_ARGUMENTS struct arguments argv = {0};
+	make_command(local, false, &argv);
+	int rc = exec_client_start(&local->lines, (const char *const *)argv.list, err);
 	local->lines.ready = rc == 0;
 	return rc;
 }
@@ -193,8 +190,7 @@ cancel(void *self, const char *ref)
 }
 
 static int
-describe(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *facts),
-	void *arg, struct kettle_error *err)
+describe(void *self, const json_t *unit, kettle_answer done, void *arg, struct kettle_error *err)
 {
 	struct local *local = self;
 	int rc = ensure_process(local, err);
@@ -223,17 +219,15 @@ tools(void *self, const json_t *tools, struct kettle_error *err)
 }
 
 static int
-doctor(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
-	void *arg, struct kettle_error *err)
+doctor(void *self, const json_t *unit, kettle_answer done, void *arg, struct kettle_error *err)
 {
 	struct local *local = self;
+	AUTO_ARGUMENTS struct arguments argv = {0};
 	(void)unit;
 	if (local->ended)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The runner local is stopping.");
-	const char *config = json_text_or_null(local->options, "config");
-	AUTO_FREE char *file = exec_file(local), *text = settings(local);
-	const char *argv[] = {file, "--doctor", "--json", "--settings", text, config ? "--config" : NULL, config, NULL};
-	return exec_doctor_start(&local->doctors, argv, done, arg, err);
+	make_command(local, true, &argv);
+	return exec_client_doctor(&local->lines, &argv, done, arg, err);
 }
 
 static int
@@ -249,7 +243,7 @@ start(void *self, struct kettle_error *err)
 	struct local *local = self;
 	(void)err;
 	local->stopped = NULL; /* after an earlier stop */
-	local->ended = local->doctors.stopping = false;
+	local->ended = local->lines.stopping = false;
 	return 0;
 }
 
@@ -268,13 +262,13 @@ stop(void *self, kettle_fn done, void *arg)
 	struct local *local = self;
 	struct kettle_error err = {0};
 	local->ended = true;
-	if (!local->lines.process && !local->doctors.list) {
+	if (!local->lines.process && !exec_client_has_commands(&local->lines)) {
 		done(arg);
 		return;
 	}
 	local->stopped = done;
 	local->stopped_arg = arg;
-	exec_doctors_stop(&local->doctors);
+	exec_client_stop_doctors(&local->lines);
 	if (!local->lines.process)
 		return;
 	local->host->process_close_stdin(local->host, local->lines.process);

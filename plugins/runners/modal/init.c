@@ -5,7 +5,7 @@
  */
 #include <config.h>
 
-#include "runners/modal/init.h"
+#include "runners/modal/modal.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -18,21 +18,18 @@
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
 
-#define MAX_NAME 60
 #define MIN_TIMEOUT 60
 #define MAX_TIMEOUT 86400
 
 extern const char modal_app_text[]; /* modal_app.py */
 
-/* Whether the text has only letters, digits, _ and -. */
-static bool
-is_name(const char *text)
+bool
+modal_is_name(const char *text)
 {
-	size_t size = strlen(text);
-	for (size_t i = 0; i < size; i++)
-		if (!isalnum((unsigned char)text[i]) && text[i] != '_' && text[i] != '-')
-			return false;
-	return size > 0 && size <= MAX_NAME;
+	size_t size = 0;
+	while (isalnum((unsigned char)text[size]) || text[size] == '_' || text[size] == '-')
+		size++;
+	return size > 0 && size <= MODAL_MAX_NAME && !text[size];
 }
 
 /* Splits "a,b"; new reference. NULL: not given. */
@@ -55,11 +52,11 @@ add_device(json_t *devices, const char *text, const json_t *common, struct kettl
 {
 	const char *gpu = strchr(text, '=');
 	AUTO_FREE char *name = xasprintf("%.*s", gpu ? (int)(gpu - text) : (int)strlen(text), text);
-	if (!is_name(name) || (gpu && !gpu[1]))
+	if (!modal_is_name(name) || (gpu && !gpu[1]))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"`%s` in `devices` is not NAME=GPU, or NAME for one without a GPU; a name has up to %d letters, digits, _ "
 			"and -.",
-			text, MAX_NAME);
+			text, MODAL_MAX_NAME);
 	json_t *device = json_pack("{s:s, s:s*}", "name", name, "gpu", gpu ? gpu + 1 : NULL);
 	json_object_update(device, (json_t *)common);
 	json_array_append_new(devices, device);
@@ -150,8 +147,9 @@ init_write(struct init *init, struct kettle_error *err)
 	int rc = init_options_check(init->args, known, err);
 	if (rc == 0)
 		rc = make_devices(init->args, &devices, err);
-	if (rc == 0 && ((app && !is_name(app)) || (secret && !is_name(secret))))
-		rc = kettle_fail(err, KETTLE_EINVAL, "`app` and `secret` have up to %d letters, digits, _ and -.", MAX_NAME);
+	if (rc == 0 && ((app && !modal_is_name(app)) || (secret && !modal_is_name(secret))))
+		rc = kettle_fail(
+			err, KETTLE_EINVAL, "`app` and `secret` have up to %d letters, digits, _ and -.", MODAL_MAX_NAME);
 	if (rc == 0)
 		rc = exec_archive_read(path, &archive, &size, digest, err);
 	if (rc < 0)

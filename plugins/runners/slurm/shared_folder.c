@@ -2,7 +2,7 @@
 /* The folder that the engine and the nodes of a cluster share. */
 #include <config.h>
 
-#include "runners/slurm/shared_folder.h"
+#include "runners/slurm/slurm_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,16 +24,11 @@
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 #define LAST_WORDS 400 /* bytes of a log's last line */
 
+/* The path of a job's folder, or of a file in it. New string. */
 static char *
-job_folder(const char *folder, const char *name)
+job_path(const char *folder, const char *name, const char *file)
 {
-	return xasprintf("%s/jobs/%s", folder, name);
-}
-
-static char *
-claim_path(const char *folder, const char *name)
-{
-	return xasprintf("%s/jobs/%s/claim", folder, name);
+	return xasprintf("%s/jobs/%s%s", folder, name, file);
 }
 
 int
@@ -75,13 +70,13 @@ int
 shared_folder_put(const char *folder, const char *name, const void *plan, size_t size, const char *array, size_t task,
 	struct kettle_error *err)
 {
-	AUTO_FREE char *path = job_folder(folder, name), *file = path_join(path, "plan.kettle"),
-				   *claim = claim_path(folder, name);
+	AUTO_FREE char *path = job_path(folder, name, ""), *file = job_path(folder, name, "/plan.kettle"),
+				   *claim = job_path(folder, name, "/claim");
 	int rc = file_mkdirs(path, 0700, err);
 	if (rc == 0 && access(claim, F_OK) == 0)
 		return kettle_fail(err, KETTLE_ECONFLICT, "A job named %s has begun in the shared folder before.", name);
 	if (rc == 0 && array) {
-		AUTO_FREE char *task_file = path_join(path, "task"), *text = xasprintf("%s %zu\n", array, task);
+		AUTO_FREE char *task_file = job_path(folder, name, "/task"), *text = xasprintf("%s %zu\n", array, task);
 		rc = file_write(task_file, text, strlen(text), 0600, err);
 	}
 	return rc == 0 && plan ? file_write(file, plan, size, 0600, err) : rc;
@@ -90,7 +85,7 @@ shared_folder_put(const char *folder, const char *name, const void *plan, size_t
 int
 shared_folder_put_list(const char *folder, const char *array, const char *list, struct kettle_error *err)
 {
-	AUTO_FREE char *path = job_folder(folder, array), *file = path_join(path, "list");
+	AUTO_FREE char *path = job_path(folder, array, ""), *file = job_path(folder, array, "/list");
 	int rc = file_mkdirs(path, 0700, err);
 	return rc == 0 ? file_write(file, list, strlen(list), 0600, err) : rc;
 }
@@ -98,7 +93,7 @@ shared_folder_put_list(const char *folder, const char *array, const char *list, 
 char *
 shared_folder_array(const char *folder, const char *name, size_t *ret_task)
 {
-	AUTO_FREE char *path = job_folder(folder, name), *file = path_join(path, "task"), *text = NULL;
+	AUTO_FREE char *file = job_path(folder, name, "/task"), *text = NULL;
 	size_t size;
 	long long task;
 	if (file_read(file, 4096, &text, &size, NULL) < 0)
@@ -125,7 +120,7 @@ shared_folder_is_there(const char *folder)
 int
 shared_folder_claim(const char *folder, const char *name, struct kettle_error *err)
 {
-	AUTO_FREE char *claim = claim_path(folder, name);
+	AUTO_FREE char *claim = job_path(folder, name, "/claim");
 	/* A missing file means something only if the folder could be reached before. */
 	bool there = shared_folder_is_there(folder);
 	struct stat made;
@@ -143,7 +138,7 @@ shared_folder_claim(const char *folder, const char *name, struct kettle_error *e
 char *
 shared_folder_claim_id(const char *folder, const char *name)
 {
-	AUTO_FREE char *claim = claim_path(folder, name), *file = path_join(claim, "id"), *text = NULL;
+	AUTO_FREE char *file = job_path(folder, name, "/claim/id"), *text = NULL;
 	size_t size;
 	if (file_read(file, 4096, &text, &size, NULL) < 0)
 		return NULL;
@@ -154,34 +149,22 @@ shared_folder_claim_id(const char *folder, const char *name)
 bool
 shared_folder_has(const char *folder, const char *name)
 {
-	AUTO_FREE char *path = job_folder(folder, name);
+	AUTO_FREE char *path = job_path(folder, name, "");
 	return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
 void
 shared_folder_remove(const char *folder, const char *name)
 {
-	AUTO_FREE char *path = job_folder(folder, name);
+	AUTO_FREE char *path = job_path(folder, name, "");
 	(void)file_remove_tree(path, NULL); /* a later sweep removes the rest */
-}
-
-static char *
-done_path(const char *folder, const char *name)
-{
-	return xasprintf("%s/done/%s", folder, name);
-}
-
-static char *
-kept_claim_path(const char *folder, const char *name)
-{
-	return xasprintf("%s/done/%s.claim", folder, name);
 }
 
 void
 shared_folder_retire(const char *folder, const char *name, const char *array)
 {
-	AUTO_FREE char *result = shared_folder_result(folder, name), *done = done_path(folder, name);
-	AUTO_FREE char *claim = claim_path(folder, name), *kept = kept_claim_path(folder, name);
+	AUTO_FREE char *result = shared_folder_result(folder, name), *done = xasprintf("%s/done/%s", folder, name);
+	AUTO_FREE char *claim = job_path(folder, name, "/claim"), *kept = xasprintf("%s/done/%s.claim", folder, name);
 	/* Its time in done/ begins now. */
 	if (utimensat(AT_FDCWD, result, NULL, AT_SYMLINK_NOFOLLOW) != 0) {
 		if (utimensat(AT_FDCWD, claim, NULL, AT_SYMLINK_NOFOLLOW) == 0)
@@ -197,9 +180,9 @@ shared_folder_retire(const char *folder, const char *name, const char *array)
 void
 shared_folder_restore(const char *folder, const char *name)
 {
-	AUTO_FREE char *result = shared_folder_result(folder, name), *done = done_path(folder, name);
-	AUTO_FREE char *path = job_folder(folder, name), *claim = claim_path(folder, name),
-				   *kept = kept_claim_path(folder, name);
+	AUTO_FREE char *result = shared_folder_result(folder, name), *done = xasprintf("%s/done/%s", folder, name);
+	AUTO_FREE char *path = job_path(folder, name, ""), *claim = job_path(folder, name, "/claim"),
+				   *kept = xasprintf("%s/done/%s.claim", folder, name);
 	(void)rename(done, result);
 	if (access(kept, F_OK) == 0 && file_mkdirs(path, 0700, NULL) == 0)
 		(void)rename(kept, claim);
@@ -230,17 +213,27 @@ shared_folder_results(const char *folder, size_t most, json_t **ret_names, struc
 	return 0;
 }
 
+/* Opens a file that others may have replaced by something else. -1: it is no file, or cannot be opened. */
+static int
+open_regular(const char *file, off_t *ret_size)
+{
+	AUTO_FD int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat there;
+	if (fd < 0 || fstat(fd, &there) != 0 || !S_ISREG(there.st_mode))
+		return -1;
+	*ret_size = there.st_size;
+	return STEAL_FD(fd);
+}
+
 char *
 shared_folder_progress(const char *folder, const char *name, size_t *offset)
 {
-	AUTO_FREE char *path = job_folder(folder, name), *file = path_join(path, "progress");
-	AUTO_FREE char *text = NULL;
-	AUTO_FD int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat there;
-	if (fd < 0 || *offset >= SHARED_PROGRESS_MAX || fstat(fd, &there) != 0 || !S_ISREG(there.st_mode) ||
-		(size_t)there.st_size <= *offset || lseek(fd, (off_t)*offset, SEEK_SET) < 0)
+	AUTO_FREE char *file = job_path(folder, name, "/progress");
+	off_t there = 0;
+	AUTO_FD int fd = open_regular(file, &there);
+	if (fd < 0 || *offset >= SHARED_PROGRESS_MAX || (size_t)there <= *offset || lseek(fd, (off_t)*offset, SEEK_SET) < 0)
 		return NULL;
-	text = xmalloc(PROGRESS_READ + 1);
+	AUTO_FREE char *text = xmalloc(PROGRESS_READ + 1);
 	ssize_t size = read_all(fd, text, PROGRESS_READ);
 	const char *end = size > 0 ? memrchr(text, '\n', (size_t)size) : NULL;
 	if (!end) {
@@ -256,20 +249,19 @@ shared_folder_progress(const char *folder, const char *name, size_t *offset)
 int
 shared_folder_report(const char *folder, const char *name, char **ret_text, size_t *ret_size)
 {
-	AUTO_FREE char *path = job_folder(folder, name), *file = path_join(path, "doctor.json");
+	AUTO_FREE char *file = job_path(folder, name, "/doctor.json");
 	return file_read(file, SHARED_REPORT_MAX, ret_text, ret_size, NULL) == 0;
 }
 
 char *
 shared_folder_last_words(const char *folder, const char *name, const char *array, size_t task)
 {
-	AUTO_FREE char *path = job_folder(folder, array ? array : name);
-	AUTO_FREE char *file = array ? xasprintf("%s/log.%zu", path, task) : path_join(path, "log");
-	AUTO_FD int fd = open(file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	AUTO_FREE char *file =
+		array ? xasprintf("%s/jobs/%s/log.%zu", folder, array, task) : job_path(folder, name, "/log");
+	off_t there = 0;
+	AUTO_FD int fd = open_regular(file, &there);
 	char text[LAST_WORDS + 1];
-	struct stat there;
-	if (fd < 0 || fstat(fd, &there) != 0 || !S_ISREG(there.st_mode) ||
-		(there.st_size > LAST_WORDS && lseek(fd, there.st_size - LAST_WORDS, SEEK_SET) < 0))
+	if (fd < 0 || (there > LAST_WORDS && lseek(fd, there - LAST_WORDS, SEEK_SET) < 0))
 		return xstrdup("");
 	ssize_t size = read_all(fd, text, LAST_WORDS);
 	while (size > 0 && strchr("\n\r ", text[size - 1]))

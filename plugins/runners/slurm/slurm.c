@@ -3,7 +3,7 @@
  * The runner `slurm`: jobs run on the nodes of a cluster that Slurm schedules.
  *
  * Theory of operation. Plans and results travel sealed through a folder that the engine and the nodes share
- * (shared_folder.h). The commands of Slurm are the interface to everything else, since they stay the same over its
+ * (shared_folder.c). The commands of Slurm are the interface to everything else, since they stay the same over its
  * versions. slurm_submit.c gives jobs to sbatch, slurm_queue.c lists the queue, slurm_look.c looks for results, and
  * slurm_job.c reports what they mean for a job to runners/common, which decides the rest.
  */
@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "runners/common/exec_archive.h"
+#include "runners/common/options.h"
 #include "runners/slurm/slurm_internal.h"
 
 static const struct kettle_option options[] = {
@@ -27,7 +27,7 @@ static const struct kettle_option options[] = {
 		.type = KETTLE_OPTION_PATH,
 		.required = true,
 		.help = "The folder that the engine and the nodes share, at the same path; `kettle runner init` prepares it."},
-	REMOTE_OPTIONS,
+	KEY_OPTIONS,
 	{.key = "exec",
 		.type = KETTLE_OPTION_PATH,
 		.help = "The kettle-exec of the nodes, where they have one; default: the archive's, unpacked in `folder`."},
@@ -36,46 +36,30 @@ static const struct kettle_option options[] = {
 	{.key = "sbatch", .type = KETTLE_OPTION_STRING, .default_value = "sbatch", .help = "The command that takes jobs."},
 	{.key = "squeue", .type = KETTLE_OPTION_STRING, .default_value = "squeue", .help = "The command that lists jobs."},
 	{.key = "scancel", .type = KETTLE_OPTION_STRING, .default_value = "scancel", .help = "The command that ends jobs."},
-	{.key = "poll_ms",
-		.type = KETTLE_OPTION_INT,
-		.default_value = "500",
-		.min = 100,
-		.max = 60000,
-		.help = "Milliseconds between two looks for results in `folder`."},
-	{.key = "queue_ms",
-		.type = KETTLE_OPTION_INT,
-		.default_value = "2000",
-		.min = 200,
-		.max = 600000,
-		.help = "Milliseconds between two calls of squeue, which lists all jobs at once."},
-	{.key = "grace_s",
-		.type = KETTLE_OPTION_INT,
-		.default_value = "10",
-		.min = 1,
-		.max = 3600,
-		.help = "Seconds until a job that has left the queue without a result counts as lost."},
-	{.key = "command_s",
-		.type = KETTLE_OPTION_INT,
-		.default_value = "60",
-		.min = 1,
-		.max = 600,
-		.help = "Seconds after which a command of Slurm that has not ended is killed."},
-	{.key = "give_up_s",
-		.type = KETTLE_OPTION_INT,
-		.default_value = "3600",
-		.min = 1,
-		.max = 604800,
-		.help = "Seconds without a usable answer of Slurm, after which a job that has not begun is lost."},
+	INT_OPTION("poll_ms", "500", 100, 60000, "Milliseconds between two looks for results in `folder`."),
+	INT_OPTION(
+		"queue_ms", "2000", 200, 600000, "Milliseconds between two calls of squeue, which lists all jobs at once."),
+	INT_OPTION(
+		"grace_s", "10", 1, 3600, "Seconds until a job that has left the queue without a result counts as lost."),
+	INT_OPTION("command_s", "60", 1, 600, "Seconds after which a command of Slurm that has not ended is killed."),
+	INT_OPTION("give_up_s", "3600", 1, 604800,
+		"Seconds without a usable answer of Slurm, after which a job that has not begun is lost."),
 };
 
 static int
 create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
 {
+	/* What the commands need of the engine's environment, and no more, since jobs inherit theirs. */
+	static const char *const names[] = {"PATH", "HOME", "USER", "LOGNAME", "LD_LIBRARY_PATH", "SLURM_CONF"};
 	struct slurm *slurm = xcalloc(1, sizeof(*slurm));
 	(void)err;
 	slurm->host = host;
 	slurm->command_ms = 60000; /* until it is configured */
-	slurm->environment = slurm_command_environment();
+	slurm->commands = (struct commands){.host = host, .idle = slurm_finish_stop, .arg = slurm};
+	arguments_add(&slurm->commands.environment, "LC_ALL=C");
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (getenv(names[i]))
+			arguments_add(&slurm->commands.environment, "%s=%s", names[i], getenv(names[i]));
 	slurm->arrays = json_object();
 	(void)snprintf(slurm->uid, sizeof(slurm->uid), "%u", (unsigned)geteuid());
 	remote_init(&slurm->remote, host, &slurm_remote_ops, "Slurm", slurm);
@@ -90,7 +74,7 @@ destroy(void *self)
 	if (!slurm)
 		return;
 	remote_close(&slurm->remote);
-	slurm_command_environment_free(slurm->environment);
+	arguments_free(&slurm->commands.environment);
 	json_decref(slurm->section);
 	json_decref(slurm->arrays);
 	free(slurm->folder);
@@ -137,35 +121,6 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 		.finds = 1,
 		.resend = true};
 	return 0;
-}
-
-static int
-start(void *self, struct kettle_error *err)
-{
-	struct slurm *slurm = self;
-	slurm->stopping = false;
-	slurm->stopped = NULL;
-	return remote_start(slurm, err);
-}
-
-/* No job is left for which the engine waits. */
-static void
-on_remote_stopped(void *arg)
-{
-	struct slurm *slurm = arg;
-	slurm_command_kill_all(slurm);
-	slurm->stopped = slurm->remote_stopped;
-	slurm_finish_stop(slurm);
-}
-
-static void
-stop(void *self, kettle_fn done, void *arg)
-{
-	struct slurm *slurm = self;
-	slurm->stopping = true;
-	slurm->remote_stopped = done;
-	slurm->stopped_arg = arg;
-	remote_stop(&slurm->remote, on_remote_stopped, slurm);
 }
 
 static int
@@ -217,16 +172,10 @@ check(void *self, struct kettle_error *err)
 }
 
 static const struct kettle_runner runner = {
-	.size = sizeof(runner),
-	.capacity = remote_capacity,
+	REMOTE_RUNNER(slurm_unit_options),
 	.submit = submit,
-	.cancel = remote_cancel,
-	.recover = remote_recover,
-	.detach = remote_detach,
-	KETTLE_UNIT_OPTIONS(slurm_unit_options),
-	.doctor = remote_doctor,
 	.init = slurm_init,
-	.status = slurm_queue_status,
+	.status = remote_status,
 	.check = check,
 };
 
@@ -238,8 +187,8 @@ KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {
 	KETTLE_PLUGIN_OPTIONS(options),
 	.create = create,
 	.configure = configure,
-	.start = start,
-	.stop = stop,
+	.start = remote_start,
+	.stop = remote_stop,
 	.destroy = destroy,
 	.runner = &runner,
 };

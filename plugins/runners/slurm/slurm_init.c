@@ -15,16 +15,14 @@
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
 #include "runners/common/init_files.h"
-#include "runners/slurm/shared_folder.h"
 #include "sealed/sealed.h"
 
-/* Unpacking the archive, after everything else is written. */
 struct unpacking {
 	struct slurm *slurm;
 	json_t *result; /* the answer of init */
 	char *folder;
 	char *target, *fresh; /* where the archive belongs; where it is unpacked */
-	remote_done done;
+	kettle_answer done;
 	void *arg;
 };
 
@@ -61,7 +59,6 @@ make_folder(const char *folder, struct kettle_error *err)
 	return rc < 0 ? rc : shared_folder_make(folder, err);
 }
 
-/* Writes everything except the archive. */
 static int
 write_files(struct init *init, struct kettle_error *err)
 {
@@ -103,13 +100,13 @@ add_archive(const struct unpacking *unpacking, const char *state)
 }
 
 static void
-on_unpacked(void *arg, const struct slurm_end *end)
+on_unpacked(void *arg, const struct command_end *end)
 {
 	struct unpacking *unpacking = arg;
 	struct kettle_error err = {0};
 	AUTO_FREE char *exec = path_join(unpacking->fresh, "bin/kettle-exec");
 	if (!end->worked)
-		(void)kettle_fail(&err, KETTLE_EIO, "The archive of kettle-exec cannot be unpacked: %s", end->last_stderr);
+		(void)kettle_fail(&err, KETTLE_EIO, "The archive of kettle-exec cannot be unpacked: %s", end->why);
 	else if (access(exec, X_OK) != 0)
 		(void)kettle_fail(&err, KETTLE_EINVAL, "The archive of kettle-exec has no bin/kettle-exec.");
 	else if (rename(unpacking->fresh, unpacking->target) != 0)
@@ -128,7 +125,7 @@ unpack(struct unpacking *unpacking, struct kettle_error *err)
 	struct slurm *slurm = unpacking->slurm;
 	AUTO_FREE char *path = exec_archive_path(slurm->section), *data = NULL;
 	AUTO_ARGUMENTS struct arguments arguments = {0};
-	const struct slurm_use use = {.on_end = on_unpacked, .arg = unpacking, .max_lines = 1000};
+	const struct command_use use = {.on_end = on_unpacked, .arg = unpacking, .max_lines = 1000};
 	size_t size;
 	char digest[65];
 	int rc = exec_archive_read(path, &data, &size, digest, err);
@@ -147,7 +144,7 @@ unpack(struct unpacking *unpacking, struct kettle_error *err)
 		"--directory", unpacking->fresh};
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		arguments_add(&arguments, "%s", words[i]);
-	rc = slurm_command_run(slurm, &arguments, &use, err);
+	rc = slurm_run(slurm, &arguments, use, err);
 	return rc < 0 ? rc : 1;
 }
 
@@ -163,7 +160,7 @@ on_written(void *arg, const struct kettle_error *err, json_t *result)
 }
 
 int
-slurm_init(void *self, const json_t *args, remote_done done, void *arg, struct kettle_error *err)
+slurm_init(void *self, const json_t *args, kettle_answer done, void *arg, struct kettle_error *err)
 {
 	struct slurm *slurm = self;
 	struct unpacking *unpacking = xcalloc(1, sizeof(*unpacking));

@@ -30,7 +30,6 @@
 #include "base/failpoint.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "runners/slurm/shared_folder.h"
 
 #define CANCEL_AGAIN_MS 3000
 #define CANCEL_TASKS 100    /* tasks of one scancel */
@@ -115,8 +114,9 @@ any_task(const struct slurm_job *own, bool (*fits)(const struct slurm_job *task,
 	return false;
 }
 
-const char *
-slurm_job_slurm_name(const struct slurm_job *own)
+/* The job's name in Slurm. */
+static const char *
+slurm_name(const struct slurm_job *own)
 {
 	return own->array ? own->array : own->job->name;
 }
@@ -146,15 +146,20 @@ slurm_work_done(struct slurm *slurm)
 }
 
 void
-slurm_finish_stop(struct slurm *slurm)
+slurm_finish_stop(void *arg)
 {
-	if (slurm->stopped && slurm->busy == 0 && !slurm->commands) {
-		kettle_fn stopped = STEAL(slurm->stopped);
-		stopped(slurm->stopped_arg);
-	}
+	struct slurm *slurm = arg;
+	if (slurm->remote.ended && slurm->busy == 0 && !slurm->commands.list)
+		remote_stopped(&slurm->remote);
 }
 
-/* One visit to a job's folder. */
+int
+slurm_run(struct slurm *slurm, const struct arguments *arguments, struct command_use use, struct kettle_error *err)
+{
+	use.limit_ms = slurm->command_ms;
+	return command_run(&slurm->commands, arguments, &use, err);
+}
+
 struct visit {
 	struct slurm *slurm;
 	uint64_t serial; /* of the job, which may have ended when the visit does */
@@ -384,7 +389,7 @@ take_cancelled(struct slurm *slurm, bool worked, const char *why)
 		struct slurm_job *own = job->own;
 		if (!own || !own->cancelling) /* one scancel runs at a time */
 			continue;
-		name = slurm_job_slurm_name(own);
+		name = slurm_name(own);
 		own->cancelling = false;
 		own->cancel_sent = worked;
 		own->cancel_ms = slurm_now_ms(slurm) + CANCEL_AGAIN_MS;
@@ -398,11 +403,11 @@ take_cancelled(struct slurm *slurm, bool worked, const char *why)
 }
 
 static void
-on_cancel_ended(void *arg, const struct slurm_end *end)
+on_cancel_ended(void *arg, const struct command_end *end)
 {
 	struct slurm *slurm = arg;
 	failpoint("slurm.cancelled");
-	take_cancelled(slurm, end->worked, end->last_stderr);
+	take_cancelled(slurm, end->worked, end->why);
 	slurm_queue_soon(slurm);
 	slurm_go_on(slurm);
 }
@@ -419,8 +424,7 @@ cancel_next(struct slurm *slurm)
 	for (const struct remote_job *job = slurm->cancelling ? NULL : slurm->remote.jobs; job && tasks < CANCEL_TASKS;
 		 job = job->next) {
 		struct slurm_job *own = job->own;
-		if (!own || !needs_cancel(own, now) ||
-			(first && strcmp(slurm_job_slurm_name(own), slurm_job_slurm_name(first)) != 0))
+		if (!own || !needs_cancel(own, now) || (first && strcmp(slurm_name(own), slurm_name(first)) != 0))
 			continue;
 		if (!first) {
 			arguments_add(&arguments, "%s", slurm->scancel);
@@ -439,9 +443,9 @@ cancel_next(struct slurm *slurm)
 	}
 	if (!first)
 		return;
-	const struct slurm_use use = {.on_end = on_cancel_ended, .arg = slurm, .max_lines = 1000};
+	const struct command_use use = {.on_end = on_cancel_ended, .arg = slurm, .max_lines = 1000};
 	slurm->cancelling = true;
-	if (slurm_command_run(slurm, &arguments, &use, &err) < 0)
+	if (slurm_run(slurm, &arguments, use, &err) < 0)
 		take_cancelled(slurm, false, err.message);
 }
 
@@ -514,8 +518,8 @@ flush(struct remote *remote)
 	slurm_go_on(remote->self);
 }
 
-static bool
-begin(struct remote_job *job)
+struct slurm_job *
+slurm_job_new(struct remote_job *job)
 {
 	struct slurm *slurm = job->remote->self;
 	struct slurm_job *own = job->own = xcalloc(1, sizeof(*own));
@@ -528,6 +532,13 @@ begin(struct remote_job *job)
 		.recovered = recovered,
 		.unplaced = recovered,
 		.since_snapshot = SLURM_NOT_SENT};
+	return own;
+}
+
+static bool
+begin(struct remote_job *job)
+{
+	(void)slurm_job_new(job);
 	job->most_ms = (uint64_t)slurm_unit_minutes(job->unit, job->deadline_ms) * 60000 + OVERDUE_MS;
 	return false;
 }
@@ -658,6 +669,14 @@ check_unit(struct remote *remote, const json_t *unit, struct kettle_error *err)
 	return slurm_unit_check(unit, err);
 }
 
+static bool
+end(struct remote *remote)
+{
+	struct slurm *slurm = remote->self;
+	commands_kill(&slurm->commands);
+	return slurm->busy == 0 && !slurm->commands.list;
+}
+
 const struct remote_ops slurm_remote_ops = {
 	.begin = begin,
 	.send = slurm_submit,
@@ -670,6 +689,8 @@ const struct remote_ops slurm_remote_ops = {
 	.give_up = give_up,
 	.remains = remains,
 	.release = release,
+	.status = slurm_queue_status,
 	.interval_ms = interval_ms,
+	.end = end,
 	.check_unit = check_unit,
 };

@@ -26,7 +26,6 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
-#include "runners/slurm/shared_folder.h"
 
 #define AGAIN_MS 1000
 #define AGAIN_MOST_MS 60000
@@ -64,7 +63,6 @@ slurm_submit_leave(struct slurm_job *own)
 	own->in_batch = false;
 }
 
-/* Frees the batch and starts what waited for its end. */
 static void
 end_batch(struct slurm_batch *batch)
 {
@@ -163,7 +161,7 @@ on_answer(void *arg, char *line)
 }
 
 static void
-on_submitted(void *arg, const struct slurm_end *end)
+on_submitted(void *arg, const struct command_end *end)
 {
 	struct slurm_batch *batch = arg;
 	const char *reason;
@@ -172,10 +170,10 @@ on_submitted(void *arg, const struct slurm_end *end)
 		accept_batch(batch);
 	else if (end->worked)
 		defer_batch(batch, true, "the answer of sbatch is not the number of a job.");
-	else if (sbatch_is_refusal(end->last_stderr, &reason))
+	else if (sbatch_is_refusal(end->why, &reason))
 		refuse_batch(batch, reason);
 	else
-		defer_batch(batch, true, end->last_stderr);
+		defer_batch(batch, true, end->why);
 	end_batch(batch);
 }
 
@@ -198,14 +196,13 @@ run_sbatch(struct slurm_batch *batch, const char *name)
 		script, slurm->folder, slurm->exec, name, batch->is_doctor ? "doctor" : "run", slurm->config};
 	for (size_t i = 0; i < ARRAY_SIZE(rest) && rest[i]; i++)
 		arguments_add(&arguments, "%s", rest[i]);
-	const struct slurm_use use = {.on_line = on_answer, .on_end = on_submitted, .arg = batch, .max_lines = 1000};
-	if (slurm_command_run(slurm, &arguments, &use, &err) < 0) {
+	const struct command_use use = {.on_line = on_answer, .on_end = on_submitted, .arg = batch, .max_lines = 1000};
+	if (slurm_run(slurm, &arguments, use, &err) < 0) {
 		defer_batch(batch, false, err.message);
 		end_batch(batch);
 	}
 }
 
-/* Calls sbatch for a batch whose plans are written. */
 static void
 send_batch(struct slurm_batch *batch)
 {
@@ -231,8 +228,9 @@ send_batch(struct slurm_batch *batch)
 
 /* ---- the plans ---- */
 
-int
-slurm_submit_find_exec(const json_t *section, const char *folder, char **ret_exec, struct kettle_error *err)
+/* Finds the kettle-exec of the nodes: the option `exec`, else the unpacked one under the digest of the archive. */
+static int
+find_exec(const json_t *section, const char *folder, char **ret_exec, struct kettle_error *err)
 {
 	const char *named = json_text_or_null(section, "exec");
 	if (named) {
@@ -270,7 +268,7 @@ write_plans(void *arg)
 		rc = kettle_fail(
 			err, KETTLE_ENOENT, "The shared folder %s has no key: run `kettle runner init slurm %s`.", folder, folder);
 	if (rc == 0 && !batch->exec)
-		rc = slurm_submit_find_exec(batch->section, folder, &batch->exec, err);
+		rc = find_exec(batch->section, folder, &batch->exec, err);
 	for (size_t i = 0; rc == 0 && i < batch->count; i++) {
 		const struct plan *plan = &batch->plans[i];
 		/* The line of a cancelled task is empty, so that the others keep their numbers. */
@@ -379,7 +377,6 @@ slurm_submit(struct remote_job *job)
 		own->wanted = true;
 }
 
-/* Collects the jobs that go with the first one, by task. */
 static void
 collect(struct slurm_batch *batch, struct slurm_job *first)
 {
@@ -430,7 +427,6 @@ slurm_submit_next(struct slurm *slurm)
 	first->written ? send_batch(batch) : write_batch(batch);
 }
 
-/* Makes the job's next try due now. */
 static void
 hasten(struct remote_job *job, void *arg)
 {

@@ -8,7 +8,7 @@
  */
 #include <config.h>
 
-#include "runners/ssh/receive.h"
+#include "runners/ssh/ssh.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +75,6 @@ close_file(struct receiver *receiver, bool whole)
 	json_decref(STEAL(receiver->kept));
 }
 
-/* Handles the first event of a file. */
 static int
 open_file(struct receiver *receiver, json_t *event)
 {
@@ -186,7 +185,6 @@ free_receiver(struct receiver *receiver)
 	ended(arg);
 }
 
-/* Completes the job when all files are written. */
 static void
 complete(struct receiver *receiver)
 {

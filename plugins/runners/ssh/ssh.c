@@ -14,8 +14,8 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "runners/common/exec_archive.h"
-#include "runners/ssh/ssh_session.h"
+#include "runners/common/options.h"
+#include "runners/ssh/ssh.h"
 
 struct ssh {
 	const struct kettle_host *host;
@@ -32,18 +32,10 @@ static const struct kettle_option options[] = {
 		.default_value = "ssh",
 		.help = "The ssh to start: a path, or a name looked up in PATH."},
 	EXEC_ARCHIVE_OPTION,
-	{.key = "connect_s",
-		.type = KETTLE_OPTION_INT,
-		.default_value = "15",
-		.min = 1,
-		.max = 600,
-		.help = "Seconds in which a host must answer, from the name to the greeting of its kettle-exec."},
-	{.key = "lease_s",
-		.type = KETTLE_OPTION_INT,
-		.default_value = "20",
-		.min = 3,
-		.max = 3600,
-		.help = "Seconds without a sign of life after which both sides give a connection up, and its jobs end."},
+	INT_OPTION("connect_s", "15", 1, 600,
+		"Seconds in which a host must answer, from the name to the greeting of its kettle-exec."),
+	INT_OPTION("lease_s", "20", 3, 3600,
+		"Seconds without a sign of life after which both sides give a connection up, and its jobs end."),
 	{.key = "report",
 		.type = KETTLE_OPTION_STRINGS,
 		.help =
@@ -102,7 +94,6 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	return 0;
 }
 
-/* Completes the stop when no session has anything under way. */
 static void
 finish_stop(void *arg)
 {
@@ -116,7 +107,6 @@ finish_stop(void *arg)
 	stopped(ssh->stopped_arg);
 }
 
-/* Finds the session of a unit; makes it for the first use. */
 static int
 find_link(struct ssh *ssh, const json_t *unit, struct ssh_session **ret_link, struct kettle_error *err)
 {
@@ -158,12 +148,15 @@ cancel(void *self, const char *ref)
 }
 
 static int
-describe(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *facts),
-	void *arg, struct kettle_error *err)
+describe(void *self, const json_t *unit, kettle_answer done, void *arg, struct kettle_error *err)
 {
 	struct ssh_session *session;
 	int rc = find_link(self, unit, &session, err);
-	return rc < 0 ? rc : ssh_session_describe(session, unit, done, arg, err);
+	if (rc < 0)
+		return rc;
+	rc = exec_client_describe(&session->lines, unit, done, arg, err);
+	ssh_session_need(session);
+	return rc;
 }
 
 static int
@@ -172,12 +165,19 @@ heartbeat(void *self, const json_t *unit, void (*done)(void *arg, const struct k
 {
 	struct ssh_session *session;
 	int rc = find_link(self, unit, &session, err);
-	return rc < 0 ? rc : ssh_session_heartbeat(session, done, arg, err);
+	/* Connecting has its own time limit, and is no sign of a kettle-exec that hangs. */
+	if (rc == 0 && session->state != SSH_SESSION_UP)
+		return kettle_fail(
+			err, KETTLE_EUNAVAIL, "There is no connection to %s.", json_text_or_empty(session->options, "host"));
+	/* Nor is the time that a plan takes to get there. */
+	if (rc == 0 && session->unsent + session->lines.written > SSH_SESSION_BYTES_A_SECOND)
+		return kettle_fail(
+			err, KETTLE_EUNAVAIL, "A plan is on its way to %s.", json_text_or_empty(session->options, "host"));
+	return rc < 0 ? rc : exec_client_heartbeat(&session->lines, done, arg, err);
 }
 
 static int
-doctor(void *self, const json_t *unit, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
-	void *arg, struct kettle_error *err)
+doctor(void *self, const json_t *unit, kettle_answer done, void *arg, struct kettle_error *err)
 {
 	struct ssh_session *session;
 	int rc = find_link(self, unit, &session, err);
@@ -212,7 +212,7 @@ start(void *self, struct kettle_error *err)
 	ssh->stopped = NULL; /* after an earlier stop */
 	ssh->ended = false;
 	for (struct ssh_session *session = ssh->sessions; session; session = session->next)
-		ssh_session_start(session);
+		session->stopping = session->lines.stopping = false;
 	return 0;
 }
 

@@ -9,7 +9,7 @@
  */
 #include <config.h>
 
-#include "runners/ssh/ssh_command.h"
+#include "runners/ssh/ssh.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -51,8 +51,9 @@ static const char install_script[] =
 	"[ -x \"$1/bin/kettle-exec\" ] || { echo \"the archive has no FOLDER/bin/kettle-exec\" >&2; exit 1; }; "
 	"mv -T \"$1\" \"$f/kettle-exec-$d\" 2>/dev/null || [ -x \"$f/kettle-exec-$d/bin/kettle-exec\" ]";
 
-char *
-ssh_command_quote(const char *word)
+/* Quotes a word for any shell, in single quotes. New string. */
+static char *
+quote(const char *word)
 {
 	AUTO_BUF struct buf text = {0};
 	buf_adds(&text, "'");
@@ -109,7 +110,6 @@ ssh_command_check(const json_t *options, struct kettle_error *err)
 
 /* ---- command lines ---- */
 
-/* Appends everything before the command. */
 static void
 add_ssh(struct arguments *argv, const struct ssh_setup *setup)
 {
@@ -141,19 +141,18 @@ static void
 add_command(struct arguments *argv, const char *script, ...)
 {
 	AUTO_BUF struct buf command = {0};
-	AUTO_FREE char *quoted = ssh_command_quote(script);
+	AUTO_FREE char *quoted = quote(script);
 	va_list args;
 	buf_printf(&command, "exec sh -c %s kettle", quoted);
 	va_start(args, script);
 	for (const char *word; (word = va_arg(args, const char *));) {
-		AUTO_FREE char *one = ssh_command_quote(word);
+		AUTO_FREE char *one = quote(word);
 		buf_printf(&command, " %s", one);
 	}
 	va_end(args);
 	arguments_add(argv, "%s", command.data);
 }
 
-/* Returns $1 of start_script. */
 static const char *
 place(const struct ssh_setup *setup)
 {

@@ -18,7 +18,7 @@
  */
 #include <config.h>
 
-#include "runners/ssh/ssh_session.h"
+#include "runners/ssh/ssh.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -30,14 +30,13 @@
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
 #include "runners/common/remote.h"
-#include "runners/ssh/receive.h"
 
 #define PROTOCOL 1
 #define BEATS 3 /* per lease */
 #define SSH_FAILED 255
 
 struct pending_doctor {
-	void (*done)(void *arg, const struct kettle_error *err, json_t *report);
+	kettle_answer done;
 	void *arg;
 	struct pending_doctor *next;
 };
@@ -65,20 +64,21 @@ has_archive(const struct ssh_session *session)
 	return !json_text_or_null(session->options, "exec");
 }
 
-/* settings: new text, which the caller frees after making the command line. */
-static struct ssh_setup
-make_setup(const struct ssh_session *session, char **ret_settings)
+static void
+make_command(const struct ssh_session *session, void (*make)(const struct ssh_setup *setup, struct arguments *ret_argv),
+	struct arguments *ret_argv)
 {
 	AUTO_JSON json_t *settings = json_pack("{s:O*}", "report", json_object_get(session->section, "report"));
-	*ret_settings = json_dumps(settings, JSON_COMPACT);
-	return (struct ssh_setup){
+	AUTO_FREE char *text = json_dumps(settings, JSON_COMPACT);
+	const struct ssh_setup setup = {
 		.program = json_text_or_empty(session->section, "ssh"),
 		.connect_s = option_seconds(session, "connect_s"),
 		.lease_s = option_seconds(session, "lease_s"),
 		.options = session->options,
 		.digest = has_archive(session) ? session->digest : NULL,
-		.settings = *ret_settings,
+		.settings = text,
 	};
+	make(&setup, ret_argv);
 }
 
 static void
@@ -93,8 +93,8 @@ set_timer(struct ssh_session *session, uint64_t delay_ms, void (*fn)(void *arg))
 bool
 ssh_session_is_quiet(const struct ssh_session *session)
 {
-	return !session->lines.process && !session->installer && !session->doctors.list && !session->reading &&
-		   session->receivers == 0;
+	return !session->lines.process && !exec_client_has_commands(&session->lines) &&
+		   session->state != SSH_SESSION_READING && session->receivers == 0;
 }
 
 static void
@@ -111,12 +111,9 @@ is_needed(const struct ssh_session *session)
 	return session->lines.jobs || exec_client_is_waited_for(&session->lines) || session->pending;
 }
 
-/*
- * Begins a connection if there is none, in the loop's next turn, since no answer may come before its request returns.
- * Does not shorten a pause.
- */
-static void
-need(struct ssh_session *session)
+/* In the loop's next turn, since no answer may come before its request returns. */
+void
+ssh_session_need(struct ssh_session *session)
 {
 	session->idle = 0;
 	if (session->state != SSH_SESSION_IDLE)
@@ -128,40 +125,25 @@ need(struct ssh_session *session)
 /* ---- doctors, which need a kettle-exec on the host ---- */
 
 static int
-start_doctor(struct ssh_session *session, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
-	void *arg, struct kettle_error *err)
+start_doctor(struct ssh_session *session, kettle_answer done, void *arg, struct kettle_error *err)
 {
-	AUTO_FREE char *settings = NULL;
 	AUTO_ARGUMENTS struct arguments argv = {0};
-	struct ssh_setup setup = make_setup(session, &settings);
-	ssh_command_doctor(&setup, &argv);
-	return exec_doctor_start(&session->doctors, (const char *const *)argv.list, done, arg, err);
+	make_command(session, ssh_command_doctor, &argv);
+	return exec_client_doctor(&session->lines, &argv, done, arg, err);
 }
 
+/* Starts the doctors that wait, or answers them that there is no kettle-exec. */
 static void
-start_doctors(struct ssh_session *session)
+end_waiting(struct ssh_session *session, const struct kettle_error *why)
 {
 	struct pending_doctor *doctors = STEAL(session->pending);
 	session->host->timer_stop(session->host, STEAL(session->patience));
 	while (doctors) {
 		struct pending_doctor *doctor = doctors;
-		struct kettle_error err = {0};
+		struct kettle_error err = why ? *why : (struct kettle_error){0};
 		doctors = doctor->next;
-		if (start_doctor(session, doctor->done, doctor->arg, &err) < 0)
+		if (why || start_doctor(session, doctor->done, doctor->arg, &err) < 0)
 			doctor->done(doctor->arg, &err, NULL);
-		free(doctor);
-	}
-}
-
-static void
-fail_doctors(struct ssh_session *session, const struct kettle_error *err)
-{
-	struct pending_doctor *doctors = STEAL(session->pending);
-	session->host->timer_stop(session->host, STEAL(session->patience));
-	while (doctors) {
-		struct pending_doctor *doctor = doctors;
-		doctors = doctor->next;
-		doctor->done(doctor->arg, err, NULL);
 		free(doctor);
 	}
 }
@@ -174,7 +156,7 @@ bound_doctors(struct ssh_session *session)
 	struct kettle_error err = {0};
 	if (!session->patience && session->host->timer_start(session->host, SSH_SESSION_DOCTOR_MS, 0, on_late_doctors,
 								  session, &session->patience, &err) < 0)
-		fail_doctors(session, &err);
+		end_waiting(session, &err);
 }
 
 /*
@@ -194,7 +176,7 @@ on_late_doctors(void *arg)
 	(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s has not answered for %d s; Kettle waits up to %lld s for it%s%s",
 		session->name, SSH_SESSION_DOCTOR_MS / 1000, option_seconds(session, "connect_s"),
 		session->lines.last_stderr[0] ? ": " : ".", session->lines.last_stderr);
-	fail_doctors(session, &err);
+	end_waiting(session, &err);
 }
 
 /* ---- artifacts ---- */
@@ -238,7 +220,6 @@ on_release(void *arg, struct exec_job *job)
 
 /* ---- an open connection ---- */
 
-/* Ends the connection from this side. */
 static void
 break_off(struct ssh_session *session, const char *why)
 {
@@ -276,7 +257,7 @@ on_beat(void *arg)
 	if (lines->heard)
 		session->failures = 0;
 	lines->heard = false;
-	session->idle = is_needed(session) || session->doctors.list ? 0 : session->idle + 1;
+	session->idle = is_needed(session) || exec_client_has_commands(&session->lines) ? 0 : session->idle + 1;
 	if (session->silent >= BEATS) {
 		AUTO_FREE char *why = xasprintf("%s has not answered for %lld s.", session->name, lease_s);
 		break_off(session, why);
@@ -326,7 +307,7 @@ on_greeted(void *arg, const json_t *hello)
 		break_off(session, err.message);
 		return false;
 	}
-	start_doctors(session);
+	end_waiting(session, NULL);
 	return true;
 }
 
@@ -344,7 +325,6 @@ pause_link(struct ssh_session *session)
 	set_timer(session, delay_ms, ssh_session_begin);
 }
 
-/* Handles that no kettle-exec could be reached. */
 static void
 ssh_session_failed(struct ssh_session *session, const struct kettle_error *why)
 {
@@ -367,7 +347,7 @@ ssh_session_failed(struct ssh_session *session, const struct kettle_error *why)
 			session->host->reached(session->host, session->options, why->message);
 		exec_client_lose(&session->lines, false, KETTLE_LOSS_UNREACHED, why->message);
 	}
-	fail_doctors(session, why);
+	end_waiting(session, why);
 	exec_client_fail_requests(&session->lines, why);
 	check_quiet(session);
 }
@@ -391,7 +371,7 @@ ssh_session_broke(struct ssh_session *session, const struct kettle_error *why, i
 		&session->lines, !session->stopping, uncounted ? KETTLE_LOSS_UNREACHED : KETTLE_LOSS_NODE_FAULT, why->message);
 	exec_client_fail_requests(&session->lines, why);
 	if (is_needed(session) && !session->stopping)
-		need(session);
+		ssh_session_need(session);
 	check_quiet(session);
 }
 
@@ -411,12 +391,6 @@ explain_end(struct ssh_session *session, const char *what, int status, int signa
 /* ---- a kettle-exec that is missing ---- */
 
 static void
-on_install_line(void *arg, const char *line, size_t len)
-{
-	(void)arg, (void)line, (void)len;
-}
-
-static void
 on_install_stderr(void *arg, const char *line, size_t len)
 {
 	struct ssh_session *session = arg;
@@ -424,62 +398,43 @@ on_install_stderr(void *arg, const char *line, size_t len)
 }
 
 static void
-on_installed(void *arg, int status, int signal_number)
+on_installed(void *arg, const struct command_end *end)
 {
 	struct ssh_session *session = arg;
 	struct kettle_error err = {0};
-	session->installer = NULL;
 	failpoint("ssh.installed");
-	if (status == 0 && !session->why[0] && !session->stopping) {
+	if (end->worked && !session->stopping) {
 		session->host->log(session->host, KETTLE_LOG_INFO, "kettle-exec was copied to %s", host_name(session));
 		session->installed = true;
 		ssh_session_begin(session);
 		return;
 	}
 	AUTO_FREE char *what = xasprintf("The copy of kettle-exec to %s", host_name(session));
-	explain_end(session, what, status, signal_number, &err);
+	if (end->late)
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "%s took longer than %d s.", what, SSH_SESSION_INSTALL_MS / 1000);
+	else
+		explain_end(session, what, end->status, end->signal, &err);
 	ssh_session_failed(session, &err);
-}
-
-static void
-on_late_install(void *arg)
-{
-	struct ssh_session *session = arg;
-	session->timer = NULL;
-	(void)snprintf(session->why, sizeof(session->why), "The copy of kettle-exec to %s took longer than %d s.",
-		host_name(session), SSH_SESSION_INSTALL_MS / 1000);
-	session->host->process_kill(session->host, session->installer, SIGKILL);
 }
 
 static void
 install(struct ssh_session *session)
 {
 	struct kettle_error err = {0};
-	AUTO_FREE char *settings = NULL;
 	AUTO_ARGUMENTS struct arguments argv = {0};
-	struct ssh_setup setup = make_setup(session, &settings);
-	ssh_command_install(&setup, &argv);
-	struct kettle_spawn spawn = {
-		.size = sizeof(spawn),
-		.file = argv.list[0],
-		.argv = (const char *const *)argv.list,
-		.on_stdout = on_install_line,
-		.on_stderr = on_install_stderr,
-		.on_exit = on_installed,
+	make_command(session, ssh_command_install, &argv);
+	const struct command_use use = {.on_stderr = on_install_stderr,
+		.on_end = on_installed,
 		.arg = session,
-	};
+		.max_lines = SIZE_MAX,
+		.limit_ms = SSH_SESSION_INSTALL_MS,
+		.input = session->archive,
+		.input_size = session->archive_size};
 	exec_client_reset(&session->lines);
+	set_timer(session, 0, NULL);
 	session->state = SSH_SESSION_INSTALLING;
-	int rc = session->host->spawn(session->host, &spawn, &session->installer, &err);
-	if (rc < 0) {
+	if (command_run(&session->lines.commands, &argv, &use, &err) < 0)
 		ssh_session_failed(session, &err);
-		return;
-	}
-	set_timer(session, SSH_SESSION_INSTALL_MS, on_late_install);
-	if (session->host->process_write(session->host, session->installer, session->archive, session->archive_size, &err) <
-		0)
-		(void)snprintf(session->why, sizeof(session->why), "%s", err.message);
-	session->host->process_close_stdin(session->host, session->installer);
 }
 
 /* ---- connecting ---- */
@@ -519,10 +474,8 @@ static void
 start_ssh(struct ssh_session *session)
 {
 	struct kettle_error err = {0};
-	AUTO_FREE char *settings = NULL;
 	AUTO_ARGUMENTS struct arguments argv = {0};
-	struct ssh_setup setup = make_setup(session, &settings);
-	ssh_command_serve(&setup, &argv);
+	make_command(session, ssh_command_serve, &argv);
 	session->state = SSH_SESSION_CONNECTING;
 	session->why[0] = '\0';
 	session->closing = false;
@@ -548,7 +501,6 @@ static void
 on_archive_read(void *arg)
 {
 	struct ssh_session *session = arg;
-	session->reading = false;
 	if (session->stopping && session->archive_error.code == 0)
 		(void)kettle_fail(&session->archive_error, KETTLE_ECANCELED, "The runner ssh is stopping.");
 	if (session->archive_error.code < 0)
@@ -574,11 +526,8 @@ ssh_session_begin(void *arg)
 		return;
 	}
 	session->state = SSH_SESSION_READING;
-	session->reading = true;
-	if (session->host->work(session->host, read_archive, on_archive_read, session, &err) < 0) {
-		session->reading = false;
+	if (session->host->work(session->host, read_archive, on_archive_read, session, &err) < 0)
 		ssh_session_failed(session, &err);
-	}
 }
 
 /* ---- operations ---- */
@@ -603,7 +552,7 @@ ssh_session_new(
 	session->quiet = quiet;
 	session->arg = arg;
 	session->lines = (struct exec_client){.host = host, .ops = &lines_ops, .arg = session, .name = session->name};
-	session->doctors = (struct exec_doctors){.lines = &session->lines, .idle = check_quiet, .arg = session};
+	session->lines.commands = (struct commands){.host = host, .idle = check_quiet, .arg = session};
 	return session;
 }
 
@@ -631,7 +580,7 @@ ssh_session_submit(
 	}
 	bool waits = job->line;
 	failpoint("ssh.submitted");
-	need(session);
+	ssh_session_need(session);
 	/* The event may cancel the job, or the job may have ended already. */
 	if (waits && exec_client_find(&session->lines, description->ref)) {
 		AUTO_JSON json_t *event = json_pack("{s:s}", "event", "waiting");
@@ -641,30 +590,7 @@ ssh_session_submit(
 }
 
 int
-ssh_session_describe(struct ssh_session *session, const json_t *unit,
-	void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err)
-{
-	int rc = exec_client_describe(&session->lines, unit, done, arg, err);
-	need(session);
-	return rc;
-}
-
-int
-ssh_session_heartbeat(struct ssh_session *session, void (*done)(void *arg, const struct kettle_error *err), void *arg,
-	struct kettle_error *err)
-{
-	/* Connecting has its own time limit, and is no sign of a kettle-exec that hangs. */
-	if (session->state != SSH_SESSION_UP)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "There is no connection to %s.", host_name(session));
-	/* Nor is the time that a plan takes to get there. */
-	if (session->unsent + session->lines.written > SSH_SESSION_BYTES_A_SECOND)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "A plan is on its way to %s.", host_name(session));
-	return exec_client_heartbeat(&session->lines, done, arg, err);
-}
-
-int
-ssh_session_doctor(struct ssh_session *session, void (*done)(void *arg, const struct kettle_error *err, json_t *report),
-	void *arg, struct kettle_error *err)
+ssh_session_doctor(struct ssh_session *session, kettle_answer done, void *arg, struct kettle_error *err)
 {
 	if (session->state == SSH_SESSION_UP)
 		return start_doctor(session, done, arg, err);
@@ -675,7 +601,7 @@ ssh_session_doctor(struct ssh_session *session, void (*done)(void *arg, const st
 	/* The operator may have repaired the host: try it now. */
 	if (session->state == SSH_SESSION_PAUSED)
 		set_timer(session, 0, ssh_session_begin);
-	need(session);
+	ssh_session_need(session);
 	return 0;
 }
 
@@ -684,22 +610,14 @@ ssh_session_stop(struct ssh_session *session)
 {
 	struct kettle_error err = {0};
 	session->stopping = true;
-	exec_doctors_stop(&session->doctors);
+	exec_client_stop_doctors(&session->lines);
 	if (session->state == SSH_SESSION_UP) {
 		session->host->process_close_stdin(session->host, session->lines.process);
 		set_timer(session, SSH_SESSION_STOP_MS, on_late_stop);
 	} else if (session->lines.process) {
 		session->host->process_kill(session->host, session->lines.process, SIGKILL);
-	} else if (session->installer) {
-		session->host->process_kill(session->host, session->installer, SIGKILL);
-	} else if (!session->reading) {
+	} else if (session->state != SSH_SESSION_INSTALLING && session->state != SSH_SESSION_READING) {
 		(void)kettle_fail(&err, KETTLE_ECANCELED, "The runner ssh is stopping.");
 		ssh_session_failed(session, &err);
 	}
-}
-
-void
-ssh_session_start(struct ssh_session *session)
-{
-	session->stopping = session->doctors.stopping = false;
 }

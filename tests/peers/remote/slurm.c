@@ -16,8 +16,7 @@
 #include "base/file.h"
 #include "base/xalloc.h"
 #include "peers/remote/sides.h"
-#include "runners/slurm/shared_folder.h"
-#include "runners/slurm/slurm_answers.h"
+#include "runners/slurm/slurm_internal.h"
 
 #define LISTED_MS 300000 /* MinJobAge: for so long a job that has ended is known */
 #define LATE_MS 5000     /* after which a file of a node is seen at the latest; less than the grace time */

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "lib/unit_test.h"
-#include "runners/github/answers.h"
+#include "runners/github/github.h"
 
 static const char digest[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 

@@ -18,7 +18,7 @@
 #include "base/hash.h"
 #include "base/xalloc.h"
 #include "lib/unit_test.h"
-#include "runners/github/result_zip.h"
+#include "runners/github/github.h"
 
 #define BOMB (64u << 20)
 

@@ -22,7 +22,6 @@
 #include "lib/fake_jobs.h"
 #include "lib/unit_test.h"
 #include "runners/github/github.h"
-#include "runners/github/tokens.h"
 #include "unit/discord/rest_server.h"
 
 #define WAIT_MS 3600000

@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "lib/unit_test.h"
-#include "runners/github/tokens.h"
+#include "runners/github/github.h"
 
 #define NOW 1000000
 #define WALL INT64_C(1800000000000)

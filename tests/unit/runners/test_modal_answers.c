@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What answers of Modal and of modal_app.py mean (runners/modal/answers.h). */
+/* What answers of Modal and of modal_app.py mean (runners/modal/modal.h). */
 #include <config.h>
 
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "lib/unit_test.h"
-#include "runners/modal/answers.h"
+#include "runners/modal/modal.h"
 
 #define APP "https://ada--kettle-web.modal.run"
 #define SENTENCE 1000
@@ -25,7 +25,7 @@
 /* What a reply says, kept beyond it. */
 struct said {
 	enum reply_kind kind;
-	enum call_state state; /* of the call fc-1 */
+	enum remote_status state; /* of the call fc-1 */
 	bool unknown;
 	char why[SENTENCE], call[ANSWER_MAX_NAME + 1], no_call[SENTENCE];
 };
@@ -155,19 +155,20 @@ test_states(void **state)
 	(void)state;
 	static const struct {
 		const char *text;
-		enum call_state state;
-	} cases[] = {{"\"starting\"", CALL_STARTING}, {"\"running\"", CALL_RUNNING}, {"\"later\"", CALL_LATER},
-		{"\"done\"", CALL_ENDED}, {"\"failed\"", CALL_ENDED}, {"\"unknown\"", CALL_ENDED}, {"\"Done\"", CALL_UNSAID},
-		{"\"\"", CALL_UNSAID}, {"null", CALL_UNSAID}, {"[\"done\"]", CALL_UNSAID}};
+		enum remote_status state;
+	} cases[] = {{"\"starting\"", REMOTE_PENDING}, {"\"running\"", REMOTE_RUNNING}, {"\"later\"", REMOTE_NO_ANSWER},
+		{"\"done\"", REMOTE_ENDED}, {"\"failed\"", REMOTE_ENDED}, {"\"unknown\"", REMOTE_ENDED},
+		{"\"Done\"", REMOTE_INVALID}, {"\"\"", REMOTE_INVALID}, {"null", REMOTE_INVALID},
+		{"[\"done\"]", REMOTE_INVALID}};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		AUTO_FREE char *body = xasprintf("{\"calls\": {\"fc-2\": \"done\", \"fc-1\": %s}}", cases[i].text);
 		assert_int_equal(say(200, body).state, cases[i].state);
-		assert_int_equal(say(202, body).state, CALL_UNSAID);
-		assert_int_equal(say(503, body).state, CALL_UNSAID);
+		assert_int_equal(say(202, body).state, REMOTE_INVALID);
+		assert_int_equal(say(503, body).state, REMOTE_INVALID);
 	}
-	assert_int_equal(say(200, "{\"calls\": [\"fc-1\"]}").state, CALL_UNSAID);
-	assert_int_equal(say(200, "{\"calls\": {\"fc-2\": \"done\"}}").state, CALL_UNSAID);
-	assert_int_equal(say(200, "{\"fc-1\": \"done\"}").state, CALL_UNSAID);
+	assert_int_equal(say(200, "{\"calls\": [\"fc-1\"]}").state, REMOTE_INVALID);
+	assert_int_equal(say(200, "{\"calls\": {\"fc-2\": \"done\"}}").state, REMOTE_INVALID);
+	assert_int_equal(say(200, "{\"fc-1\": \"done\"}").state, REMOTE_INVALID);
 }
 
 /* Modal's own 404, and one with another state, say nothing of a call. */

@@ -20,7 +20,7 @@
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "lib/unit_test.h"
-#include "runners/slurm/shared_folder.h"
+#include "runners/slurm/slurm_internal.h"
 #include "unit/scratch.h"
 
 static char *dir;

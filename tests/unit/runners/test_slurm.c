@@ -27,7 +27,6 @@
 #include "base/xalloc.h"
 #include "lib/fake_jobs.h"
 #include "lib/unit_test.h"
-#include "runners/slurm/shared_folder.h"
 #include "runners/slurm/slurm_internal.h"
 #include "unit/scratch.h"
 
@@ -552,7 +551,7 @@ static int
 is_idle(void *arg)
 {
 	const struct slurm *slurm = arg;
-	return slurm->remote.jobs && !slurm->commands && slurm->busy == 0;
+	return slurm->remote.jobs && !slurm->commands.list && slurm->busy == 0;
 }
 
 /* A stop while a job of a doctor waits in the queue: it finds no folder when it begins. */

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "lib/unit_test.h"
-#include "runners/slurm/slurm_answers.h"
+#include "runners/slurm/slurm_internal.h"
 
 static bool
 parse(const char *text, struct squeue_row *ret_row, char **ret_line)

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "lib/unit_test.h"
-#include "runners/slurm/slurm_arguments.h"
+#include "runners/slurm/slurm_internal.h"
 
 static json_t *
 unit(const char *text)

@@ -21,8 +21,7 @@
 #include "lib/fake_jobs.h"
 #include "lib/held_pool.h"
 #include "lib/unit_test.h"
-#include "runners/ssh/ssh_session.h"
-#include "runners/ssh/ssh_command.h"
+#include "runners/ssh/ssh.h"
 #include "unit/scratch.h"
 
 #define PATIENCE_MS 120000

@@ -1,16 +1,64 @@
 /* SPDX-License-Identifier: MIT */
-/* A host: the connection to its kettle-exec, which all units of that host share. Everything on the loop thread. */
-#ifndef KETTLE_RUNNERS_SSH_SSH_SESSION_H
-#define KETTLE_RUNNERS_SSH_SSH_SESSION_H
+/* Declarations that the files of the runner ssh share. Everything on the loop thread, unless it says otherwise. */
+#ifndef KETTLE_RUNNERS_SSH_SSH_H
+#define KETTLE_RUNNERS_SSH_SSH_H
 
 #include <jansson.h>
 #include <kettle/host.h>
 #include <kettle/runner.h>
 #include <stdbool.h>
 
-#include "runners/common/exec_doctor.h"
 #include "runners/common/exec_client.h"
-#include "runners/ssh/ssh_command.h"
+
+/* ---- ssh_command.c: the command lines of ssh, with the command for the other machine's shell. [any] ---- */
+
+#define SSH_FLAGS_MAX 64
+#define SSH_MISSING 113 /* exit status of the scripts: the archive's kettle-exec is missing */
+
+/* The settings of a connection. Borrowed. */
+struct ssh_setup {
+	const char *program;   /* ssh */
+	long long connect_s;   /* limit for making the connection */
+	long long lease_s;     /* of the other machine's kettle-exec */
+	const json_t *options; /* of the unit: host, exec, folder, flags */
+	const char *digest;    /* of the archive; NULL: `exec` names an installed one */
+	const char *settings;  /* of kettle-exec, as JSON */
+};
+
+/* Checks whether the options of a unit can be used. EINVAL. */
+int ssh_command_check(const json_t *options, struct kettle_error *err);
+/* `kettle-exec --serve` on the other machine. Ends with SSH_MISSING if the archive's kettle-exec is missing. */
+void ssh_command_serve(const struct ssh_setup *setup, struct arguments *ret_argv);
+/* `kettle-exec --doctor --json` on the other machine. */
+void ssh_command_doctor(const struct ssh_setup *setup, struct arguments *ret_argv);
+/* Reads the archive from standard input, checks its digest, and unpacks it where the other commands look. */
+void ssh_command_install(const struct ssh_setup *setup, struct arguments *ret_argv);
+
+/* ---- receive.c: the artifacts of a job, which kettle-exec sends as events ---- */
+
+#define RECEIVE_MAX_BYTES (1u << 30)  /* of all files of a job */
+#define RECEIVE_MAX_FILES 100000      /* likewise; a step leaves at most 1,000 */
+#define RECEIVE_MAX_QUEUE (64u << 20) /* bytes of text that wait to be written */
+
+struct receiver; /* of one job; opaque */
+
+/*
+ * Makes a receiver that writes to the folder spool, which the first file creates. `ended` is called when the receiver
+ * is freed.
+ */
+struct receiver *receiver_new(
+	const struct kettle_host *host, const char *ref, const char *spool, void (*ended)(void *arg), void *arg);
+/* Takes an event `file`. */
+void receiver_take(struct receiver *receiver, json_t *event);
+/*
+ * The job has ended: completes it when all its files are written, or as lost if they do not match what was announced.
+ * The receiver then frees itself. Call it once.
+ */
+void receiver_finish(struct receiver *receiver, json_t *completion);
+/* In place of receiver_finish, if the job is completed otherwise: the receiver frees itself. */
+void receiver_drop(struct receiver *receiver);
+
+/* ---- ssh_session.c: a host, with the connection to its kettle-exec, which all units of that host share ---- */
 
 #define SSH_SESSION_INSTALL_MS 300000 /* for copying the archive, a few MiB, and unpacking it */
 #define SSH_SESSION_DOCTOR_MS 15000   /* for which a doctor waits for a connection */
@@ -23,14 +71,12 @@
 
 enum ssh_session_state {
 	SSH_SESSION_IDLE,       /* no connection, and none needed */
-	SSH_SESSION_READING,    /* the archive is being read */
+	SSH_SESSION_READING,    /* a thread reads the archive */
 	SSH_SESSION_CONNECTING, /* ssh runs; kettle-exec has not greeted */
 	SSH_SESSION_INSTALLING, /* ssh copies the archive */
 	SSH_SESSION_UP,
 	SSH_SESSION_PAUSED, /* the last connection failed */
 };
-
-struct pending_doctor;
 
 /* One host with one set of options. */
 struct ssh_session {
@@ -45,21 +91,18 @@ struct ssh_session {
 	bool stopping, closing; /* the runner stops; the idle connection is being closed */
 	bool reached;           /* a connection was up before */
 	bool installed;         /* the archive was copied since the last open connection */
-	bool reading;           /* a thread reads the archive */
 	unsigned failures;      /* in a row */
 	unsigned silent, idle;  /* beats in a row without input; without use */
 	uint64_t unsent;        /* bytes that the slowest connection would not have carried yet */
 	char
 		why[sizeof(((struct kettle_error *)NULL)->message)]; /* why this side ends the connection; empty: it does not */
 	struct exec_client lines;
-	struct exec_doctors doctors;
 	struct pending_doctor *pending;
 	struct kettle_timer *patience; /* of pending doctors */
 	struct kettle_timer *timer;    /* of the state */
 	struct kettle_timer *beat;
-	struct kettle_process *installer;
 	unsigned receivers;
-	/* the archive; the thread's while `reading` */
+	/* the archive; the thread's while it is READING */
 	char *archive, digest[65];
 	size_t archive_size;
 	struct kettle_error archive_error;
@@ -71,22 +114,17 @@ struct ssh_session *ssh_session_new(
 /* Frees a session, which must be quiet. */
 void ssh_session_free(struct ssh_session *session);
 
+/* Begins a connection if there is none. Does not shorten a pause. */
+void ssh_session_need(struct ssh_session *session);
 /* Operations of the runner's table. */
 int ssh_session_submit(
 	struct ssh_session *session, const struct kettle_job *job, const json_t *plan, struct kettle_error *err);
-int ssh_session_describe(struct ssh_session *session, const json_t *unit,
-	void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err);
-int ssh_session_heartbeat(struct ssh_session *session, void (*done)(void *arg, const struct kettle_error *err),
-	void *arg, struct kettle_error *err);
-int ssh_session_doctor(struct ssh_session *session,
-	void (*done)(void *arg, const struct kettle_error *err, json_t *report), void *arg, struct kettle_error *err);
+int ssh_session_doctor(struct ssh_session *session, kettle_answer done, void *arg, struct kettle_error *err);
 /*
  * Stops the session; calls `quiet` when nothing is under way any more, perhaps before this returns; never if nothing
  * was.
  */
 void ssh_session_stop(struct ssh_session *session);
-/* Allows connections again after ssh_session_stop. */
-void ssh_session_start(struct ssh_session *session);
 /* Whether nothing is under way. */
 bool ssh_session_is_quiet(const struct ssh_session *session);
 
