@@ -4,7 +4,6 @@
 
 #include "runners/common/exec_archive.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -13,7 +13,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/bounded_json.h"
 #include "base/buf.h"
@@ -333,8 +332,9 @@ on_cut(void *arg, const char *head, size_t len)
 }
 
 void
-exec_client_complain(struct exec_client *lines, const char *line, size_t len)
+exec_client_complain(void *arg, const char *line, size_t len)
 {
+	struct exec_client *lines = arg;
 	static const char prefix[] = "kettle-exec: ";
 	if (len > strlen(prefix) && memcmp(line, prefix, strlen(prefix)) == 0) {
 		line += strlen(prefix);
@@ -364,12 +364,6 @@ on_bytes(void *arg, size_t count)
 	lines->part += count;
 	if (lines->part > EXEC_CLIENT_LONG)
 		answer_heartbeats(lines, &(struct kettle_error){0});
-}
-
-static void
-on_last_stderr(void *arg, const char *line, size_t len)
-{
-	exec_client_complain(arg, line, len);
 }
 
 /* ---- the process ---- */
@@ -412,7 +406,7 @@ exec_client_start(struct exec_client *lines, const char *const *argv, struct ket
 		.on_stdout = on_line,
 		.read_long = read_long_line,
 		.on_long = on_long_line,
-		.on_stderr = on_last_stderr,
+		.on_stderr = exec_client_complain,
 		.on_exit = on_exit_of_process,
 		.arg = lines,
 		.on_bytes = on_bytes,

@@ -11,7 +11,6 @@
 #include <kettle/runner.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <time.h>
 
 #include "base/bounded_json.h"
 #include "runners/common/command.h"
@@ -131,7 +130,7 @@ void exec_client_stop_doctors(struct exec_client *lines);
 /* Whether doctors or other commands are under way. */
 bool exec_client_has_commands(const struct exec_client *lines);
 
-/* Logs a line of the process's standard error and keeps it as last_stderr. */
-void exec_client_complain(struct exec_client *lines, const char *line, size_t len);
+/* Logs a line of the process's standard error and keeps it as last_stderr. lines: a struct exec_client. */
+void exec_client_complain(void *lines, const char *line, size_t len);
 
 #endif

@@ -9,8 +9,6 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "runners/common/remote.h"
-
 /* One call of `init` of kettle/runner.h. */
 struct init {
 	json_t *section; /* the runner's */

@@ -4,11 +4,9 @@
 
 #include "runners/github/github.h"
 
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
-#include "base/cleanup.h"
 #include "base/json_access.h"
 
 #define HEX_DIGITS "0123456789abcdef"

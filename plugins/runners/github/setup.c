@@ -10,8 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -21,7 +19,6 @@
 #include "base/number.h"
 #include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
-#include "sealed/sealed.h"
 
 #define MINUTES_DEFAULT "60"
 #define MINUTES_MAX 7200 /* five days, for machines of the operator's own; GitHub's jobs end after 360 */

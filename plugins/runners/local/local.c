@@ -17,7 +17,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"

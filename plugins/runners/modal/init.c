@@ -8,7 +8,6 @@
 #include "runners/modal/modal.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

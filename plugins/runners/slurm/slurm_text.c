@@ -4,13 +4,11 @@
 
 #include "runners/slurm/slurm_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "runners/common/options.h"
 
 #define SPARE_MB 512    /* of a job's memory, for kettle-exec and Slurm itself */

@@ -9,7 +9,6 @@
 
 #include <kettle/plugin.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json_access.h"

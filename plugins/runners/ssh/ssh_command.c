@@ -12,7 +12,6 @@
 #include "runners/ssh/ssh.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
