@@ -35,13 +35,18 @@ compare_names(const void *a, const void *b)
 	return strcmp(((const struct remote_job *)a)->name, ((const struct remote_job *)b)->name);
 }
 
+static int
+compare_refs(const void *a, const void *b)
+{
+	return strcmp(((const struct remote_job *)a)->ref, ((const struct remote_job *)b)->ref);
+}
+
 struct remote_job *
 remote_find(const struct remote *remote, const char *ref)
 {
-	for (struct remote_job *job = remote->jobs; job; job = job->next)
-		if (job->phase < REMOTE_ORPHANED && !job->report && strcmp(job->ref, ref) == 0)
-			return job;
-	return NULL;
+	struct remote_job wanted = {.ref = (char *)ref};
+	void *node = tfind(&wanted, (void *const *)&remote->by_ref, compare_refs);
+	return node ? *(struct remote_job **)node : NULL;
 }
 
 struct remote_job *
@@ -123,6 +128,7 @@ leave(struct remote_job *job)
 	remote->host->timer_stop(remote->host, STEAL(job->limit));
 	if (job->phase == REMOTE_ORPHANED || job->report)
 		return;
+	(void)tdelete(job, &remote->by_ref, compare_refs);
 	remote->count--;
 }
 
@@ -186,9 +192,10 @@ add_job(struct remote *remote, const struct kettle_job *description, const char 
 	job->due = UINT64_MAX;
 	job->next = remote->jobs;
 	remote->jobs = job;
-	if (!tsearch(job, &remote->by_name, compare_names))
-		abort();                          /* out of memory */
-	remote->count += job->ref[0] != '\0'; /* a doctor has no reference */
+	bool is_counted = job->ref[0]; /* a doctor has no reference */
+	if (!tsearch(job, &remote->by_name, compare_names) || (is_counted && !tsearch(job, &remote->by_ref, compare_refs)))
+		abort(); /* out of memory */
+	remote->count += is_counted;
 	return job;
 }
 

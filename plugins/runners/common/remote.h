@@ -145,7 +145,7 @@ struct remote {
 	struct remote_pace pace; /* set by the runner */
 	bool stopping, ended;    /* ops->end was called */
 	/* for the shared code only */
-	void *by_name;
+	void *by_ref, *by_name;
 	struct kettle_timer *timer; /* to the next request */
 	uint64_t timer_at;
 	unsigned fetches; /* requests under way */

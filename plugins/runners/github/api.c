@@ -16,7 +16,6 @@
 #include "base/bounded_json.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/list.h"
 #include "base/sanitize_text.h"
 #include "base/xalloc.h"
 
@@ -26,7 +25,7 @@ enum call_state { CALL_WAITS, CALL_SENT, CALL_PARSED };
 
 struct api_call {
 	struct api *api; /* NULL: cancelled while a thread parses */
-	struct api_call *next;
+	struct api_call *next, *prev;
 	enum call_state state;
 	bool change, may_be_done;
 	char *method, *url, *body, *etag;
@@ -49,7 +48,7 @@ struct api {
 	char *base, *version;
 	uint32_t total_ms; /* of a request */
 	struct tokens tokens;
-	struct api_call *first; /* a list, in the order of sending */
+	struct api_call *first, *last; /* a list, in the order of sending */
 	struct kettle_timer *timer;
 	uint64_t timer_at;
 };
@@ -78,6 +77,23 @@ free_call(struct api_call *call)
 }
 
 static void
+unlink_call(struct api_call *call)
+{
+	struct api *api = call->api;
+	*(call->prev ? &call->prev->next : &api->first) = call->next;
+	*(call->next ? &call->next->prev : &api->last) = call->prev;
+}
+
+static void
+link_call(struct api *api, struct api_call *call, bool urgent)
+{
+	call->next = urgent ? api->first : NULL;
+	call->prev = urgent ? NULL : api->last;
+	*(call->prev ? &call->prev->next : &api->first) = call;
+	*(call->next ? &call->next->prev : &api->last) = call;
+}
+
+static void
 finish_call(struct api_call *call)
 {
 	const struct api_answer answer = {.status = call->status,
@@ -86,7 +102,7 @@ finish_call(struct api_call *call)
 		.location = call->location,
 		.message = call->message ? call->message : "",
 		.token = call->token};
-	LIST_REMOVE(call->api->first, call);
+	unlink_call(call);
 	call->done(call->arg, &call->err, call->err.code ? NULL : &answer);
 	free_call(call);
 }
@@ -328,11 +344,7 @@ api_send(struct api *api, const struct api_request *request)
 		.token = request->token,
 		.done = request->done,
 		.arg = request->arg};
-	call->next = api->first;
-	if (request->urgent)
-		api->first = call;
-	else
-		LIST_APPEND(api->first, call);
+	link_call(api, call, request->urgent);
 	pump_at(api, 0);
 	return call;
 }
@@ -344,7 +356,7 @@ api_cancel(struct api_call *call)
 		call->host->http_cancel(call->host, call->id);
 		end_sending(call);
 	}
-	LIST_REMOVE(call->api->first, call);
+	unlink_call(call);
 	if (call->state == CALL_PARSED)
 		call->api = NULL; /* now with the thread */
 	else
