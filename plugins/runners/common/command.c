@@ -25,7 +25,7 @@ struct command {
 	struct kettle_process *process; /* NULL: it has ended */
 	struct kettle_timer *limit;
 	size_t lines, stderr_lines;
-	bool late, flooded;
+	bool late, flooded, refused;
 	char last_stderr[STDERR_KEPT];
 	char name[64];
 };
@@ -76,10 +76,13 @@ static void
 on_stdout(void *arg, const char *line, size_t len)
 {
 	struct command *command = arg;
-	if (is_flood(command, ++command->lines, command->use.max_lines) || !command->use.on_line || memchr(line, '\0', len))
+	if (command->refused || is_flood(command, ++command->lines, command->use.max_lines) || !command->use.on_line ||
+		memchr(line, '\0', len))
 		return;
 	AUTO_FREE char *copy = xmemdup(line, len + 1);
-	command->use.on_line(command->use.arg, copy);
+	command->refused = !command->use.on_line(command->use.arg, copy);
+	if (command->refused)
+		kill_command(command);
 }
 
 static void

@@ -27,7 +27,8 @@ struct command_end {
 };
 
 struct command_use {
-	void (*on_line)(void *arg, char *line); /* a line of output, which it may change; NULL: ignored */
+	/* A line of output, which it may change; NULL: ignored. False: it is not what was expected, and the command is killed. */
+	bool (*on_line)(void *arg, char *line);
 	void (*on_stderr)(void *arg, const char *line, size_t len); /* NULL: kept for `why` */
 	void (*on_end)(void *arg, const struct command_end *end);   /* called once */
 	void *arg;

@@ -441,13 +441,14 @@ struct doctor {
 	json_t *report;
 };
 
-static void
+static bool
 on_doctor_line(void *arg, char *line)
 {
 	struct doctor *doctor = arg;
 	doctor->too_long = doctor->too_long || strlen(line) >= EXEC_DOCTOR_MAX - doctor->text.len;
 	if (!doctor->too_long)
 		buf_printf(&doctor->text, "%s\n", line);
+	return true;
 }
 
 static void

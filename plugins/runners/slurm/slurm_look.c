@@ -66,25 +66,24 @@ take_row(struct slurm_query *query, char *text)
 	(void)snprintf(own->reason, sizeof(own->reason), "%s", row.reason);
 }
 
-static void
+static bool
 on_row(void *arg, char *line)
 {
 	struct slurm_query *query = arg;
 	if (!query->has_header) {
 		query->has_header = true;
 		query->is_void = strcmp(line, SQUEUE_HEADER) != 0;
-	} else if (query->is_void) {
-		return;
 	} else if (!query->part.len && squeue_row_is_whole(line)) {
 		take_row(query, line);
 	} else {
 		buf_printf(&query->part, "%s%s", query->part.len ? "\n" : "", line);
 		query->is_void = query->part.len > SQUEUE_ROW_MAX;
-		if (!squeue_row_is_whole(query->part.data ? query->part.data : ""))
-			return;
-		take_row(query, query->part.data);
-		query->part.len = 0;
+		if (squeue_row_is_whole(query->part.data ? query->part.data : "")) {
+			take_row(query, query->part.data);
+			query->part.len = 0;
+		}
 	}
+	return !query->is_void;
 }
 
 static void
@@ -119,7 +118,7 @@ on_queried(void *arg, const struct command_end *end)
 	struct slurm *slurm = query->slurm;
 	uint64_t now = slurm_now_ms(slurm), took = now - query->began_ms;
 	slurm->query = NULL;
-	if (!end->worked) {
+	if (!end->worked && !query->is_void) {
 		take_failure(slurm, end->why);
 	} else if (!query->has_header || query->is_void || query->part.len) {
 		take_failure(slurm, "its answer is not the list of jobs that it should be.");

@@ -152,12 +152,13 @@ defer_batch(struct slurm_batch *batch, bool sent, const char *reason)
 	}
 }
 
-static void
+static bool
 on_answer(void *arg, char *line)
 {
 	struct slurm_batch *batch = arg;
 	if (!batch->id[0])
 		(void)sbatch_answer_parse(line, batch->id);
+	return true;
 }
 
 static void
