@@ -6,6 +6,7 @@
 #include "base/buf.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Bytes of the character that begins at data (1 to 4), or 0: not UTF-8, or cut off by the end. NUL counts as one. */
@@ -30,5 +31,16 @@ uint32_t utf8_find_invisible(const char *text, size_t size);
 size_t utf8_sanitize(const char *data, size_t size, struct buf *out);
 /* Copies a text into an array of size bytes, cut between characters; each byte that is not UTF-8 becomes "?". */
 void utf8_copy(char *to, size_t size, const char *text);
+
+/* ---- text from outside that others see: names, reasons, descriptions. All [any]. ---- */
+
+/*
+ * One line of at most max_characters: valid UTF-8, no control characters, nothing invisible and nothing that changes
+ * the direction of writing (utf8_is_invisible), blanks joined to single spaces and taken from the ends. Joiners of
+ * emoji are invisible too: a sequence becomes its parts. New string, possibly empty.
+ */
+char *sanitize_line(const char *text, size_t max_characters);
+/* The same for a text of several lines, which keep their ends and their indentation. */
+char *sanitize_text(const char *text, size_t max_characters);
 
 #endif

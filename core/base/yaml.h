@@ -50,4 +50,13 @@ void yaml_add_key_place(struct buf *out, const char *name, const json_t *places,
 /* Puts the place of a node in front of err's message, and returns err's code. EINVAL without err. [any] */
 int yaml_fail_at(const char *name, const json_t *places, const char *pointer, struct kettle_error *err);
 
+/* ---- changes of single values, which leave every other byte as it is, comments too ---- */
+
+/*
+ * text: what yaml_parse takes. edits: JSON pointer → new string; each must name a plain or quoted scalar that is
+ * written out at its place, not one that an alias or a merge key brings. New text. EINVAL: one of them is not found, or
+ * is another node. [any]
+ */
+int yaml_edit(const char *text, size_t size, const json_t *edits, char **ret_text, struct kettle_error *err);
+
 #endif

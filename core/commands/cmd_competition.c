@@ -13,7 +13,7 @@
 #include "model/board.h"
 #include "model/board_update.h"
 #include "model/name.h"
-#include "model/standings.h"
+#include "model/ranking.h"
 #include "task/competition.h"
 #include "task/task.h"
 

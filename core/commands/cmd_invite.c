@@ -8,7 +8,7 @@
 #include "base/json_access.h"
 #include "base/hash.h"
 #include "model/board.h"
-#include "model/invites.h"
+#include "model/tokens.h"
 
 #include <ctype.h>
 #include <string.h>

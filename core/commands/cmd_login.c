@@ -9,7 +9,6 @@
 #include "base/xalloc.h"
 #include "session/core.h"
 #include "session/server_request.h"
-#include "session/server_token.h"
 
 #include <stdlib.h>
 #include <string.h>

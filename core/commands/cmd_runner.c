@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/nearest.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "commands/local_job.h"
 #include "session/core.h"

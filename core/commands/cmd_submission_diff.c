@@ -9,7 +9,7 @@
 #include "base/json_access.h"
 #include "base/line_diff.h"
 #include "base/number.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "judge/completion.h"

@@ -11,7 +11,7 @@
 #include "base/file_name.h"
 #include "base/json_access.h"
 #include "base/popcorn_header.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/text.h"
 #include "judge/capture.h"
 #include "judge/plan.h"

@@ -8,7 +8,7 @@
 #include "base/json_access.h"
 #include "base/file.h"
 #include "base/installed.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "commands/pool_call.h"

@@ -6,14 +6,13 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "model/actor.h"
 #include "model/device_usage.h"
 #include "model/jobs.h"
 #include "model/rate_limit.h"
 #include "model/submissions.h"
 #include "model/user.h"
-#include "model/user_page.h"
 
 int
 cmd_user_list(const struct command_call *call, json_t **ret_result, struct kettle_error *err)

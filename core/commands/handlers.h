@@ -326,7 +326,7 @@ command_engine_fn cmd_config_reload; /* as on SIGHUP. A fault is the error, and 
 #define LOGIN_WAIT_MS 600000 /* how long a login may wait to be confirmed */
 
 command_engine_fn cmd_login;      /* begins a login */
-command_engine_fn cmd_login_wait; /* waits until it is confirmed, and keeps the token (server_token.h) */
+command_engine_fn cmd_login_wait; /* waits until it is confirmed, and keeps the token (server_token_keep) */
 command_engine_fn cmd_logout;     /* revokes the token, and forgets it */
 
 /* ---- cmd_version.c: the parts of this installation. The caller's process ---- */

@@ -25,7 +25,7 @@
 #include "conformance/fake_host_internal.h"
 #include "http/http.h"
 #include "loop/loop_host.h"
-#include "model/download_url_check.h"
+#include "model/download_urls.h"
 #include "model/settings.h"
 
 #define CLOSE_MS 10000 /* time for the remaining parts to end */

@@ -11,7 +11,7 @@
 #include "base/xalloc.h"
 #include "engine/secret_output.h"
 #include "judge/calibration.h"
-#include "judge/completion_check.h"
+#include "judge/completion.h"
 #include "judge/verdict.h"
 #include "loop/loop_services.h"
 #include "model/artifact.h"

@@ -21,7 +21,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "judge/report.h"

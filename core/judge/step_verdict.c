@@ -11,7 +11,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
 #include "base/utf8.h"
 #include "judge/report.h"
 

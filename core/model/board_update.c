@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/text.h"
 #include "model/blobs.h"
 #include "task/task.h"

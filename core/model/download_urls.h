@@ -3,8 +3,9 @@
 #ifndef KETTLE_MODEL_DOWNLOAD_URLS_H
 #define KETTLE_MODEL_DOWNLOAD_URLS_H
 
-#include "model/download_url_check.h"
 #include "store/db.h"
+
+#include <kettle/host.h>
 
 #define DOWNLOAD_URLS_MAX 10000                  /* links that are open at a time */
 #define DOWNLOAD_URL_FILE_MAX (INT64_C(1) << 30) /* ... and from a file */
@@ -34,5 +35,16 @@ void download_url_sweep(const char *folder, int64_t now_ms);
 int download_url_add(struct db *db, const char *hash, int64_t expires_at, struct kettle_error *err);
 /* Uses up the link of a token; *ret_hash is the name of its file. ENOENT: used, expired or never made. */
 int download_url_take(struct db *db, const char *token, char ret_hash[65], struct kettle_error *err);
+
+/* ---- checks, which the fake host without a database shares. [any] ---- */
+
+#define DOWNLOAD_URL_DATA_MAX (8u << 20)           /* bytes of a blob from memory */
+#define DOWNLOAD_URL_TTL_MAX_S KETTLE_LINK_TTL_MAX /* the longest life of a link */
+#define DOWNLOAD_URL_BASE_MAX 1000                 /* bytes of the URL in front of the token */
+
+/* Whether host->publish takes it. EINVAL, ETOOBIG. */
+int download_url_check(const struct kettle_blob *blob, uint32_t ttl_s, struct kettle_error *err);
+/* Whether host->link_base takes it: http:// or https://, in printable ASCII. EINVAL. */
+int download_url_check_base(const char *base, struct kettle_error *err);
 
 #endif

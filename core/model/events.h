@@ -6,6 +6,9 @@
 #include "model/access.h"
 #include "store/db.h"
 
+#include <jansson.h>
+#include <kettle/error.h>
+
 #define EVENTS_PAGE_MAX 1000 /* events of one reading */
 #define EVENTS_LOOK_MAX 2000 /* events that one reading examines at most, visible to the actor or not */
 
@@ -58,5 +61,21 @@ int events_cursor_get(struct db *db, const char *consumer, int64_t *ret_seq, str
 int events_cursor_set(struct db *db, const char *consumer, int64_t seq, struct kettle_error *err);
 /* Makes a new consumer begin at the newest event, not at the first; no change for one that exists. */
 int events_cursor_begin(struct db *db, const char *consumer, struct kettle_error *err);
+
+/* ---- the one list of the kinds, who may read them, and the members of their data (as in docs/plugins.md) ---- */
+
+struct event_kind {
+	const char *kind;
+	char scope; /* as stored: 'p', 'u', 'a'; '-': it is never stored */
+	const char
+		*data; /* its members, each between backticks, and their meaning; a member that does not apply is absent */
+};
+
+extern const struct event_kind event_kinds[]; /* ends with a NULL kind */
+
+/* Who may read events of a scope, in words. */
+const char *event_scope_text(char scope);
+/* Checks that a stored event is as its row says: scope, and no member of data that the row lacks. EINVAL. [any] */
+int event_kind_check(const json_t *event, struct kettle_error *err);
 
 #endif

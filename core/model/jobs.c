@@ -10,7 +10,7 @@
 #include "base/xalloc.h"
 #include "model/artifact.h"
 #include "model/blobs.h"
-#include "model/board_life.h"
+#include "model/board.h"
 #include "model/ranking.h"
 #include "model/rate_limit.h"
 #include "model/settings.h"

@@ -5,7 +5,6 @@
 #include "model/name.h"
 
 #include "base/cleanup.h"
-#include "base/sanitize_text.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 

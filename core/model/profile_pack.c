@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "base/zip_cleanup.h"

@@ -10,6 +10,7 @@
 #ifndef KETTLE_MODEL_RANKING_H
 #define KETTLE_MODEL_RANKING_H
 
+#include "model/access.h"
 #include "store/db.h"
 
 #include <stdbool.h>
@@ -83,5 +84,32 @@ int ranking_verify(struct db *db, db_row row, void *arg, struct kettle_error *er
  */
 int ranking_trend(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit,
 	json_t **ret_trend, struct kettle_error *err);
+
+/*
+ * Competitions: the leaderboards of one set, and who is ahead over all of them. On each leaderboard and device the first
+ * ten places get 10, 9, … 1 points. Users of equal score share the places that they take, and so the mean of their
+ * points. A user who is on no place of a ranking gets nothing for it. The sum decides; equal sums share a rank.
+ */
+
+#define STANDINGS_PLACES 10 /* of a ranking that get points */
+
+/*
+ * The competitions with a leaderboard that the actor sees: [{"name", "leaderboards": how many, "deadline": the last one
+ * or null, "ended": whether all have}], by name. New reference.
+ */
+int standings_competitions(struct db *db, const struct actor *actor, json_t **ret_list, struct kettle_error *err);
+/*
+ * The leaderboards of a competition that the actor sees, by deadline and name: [{"id", "name", "description", "deadline", "opens",
+ * "ended", "devices": [{"device", "ranked": places, "leader": {"user_name", "score", "submission"} or null}]}], and whether it has
+ * standings. ENOENT: there is none of that name, without case; names the nearest. New reference.
+ */
+int standings_boards(struct db *db, const struct actor *actor, const char *name, json_t **ret_boards,
+	bool *ret_has_standings, struct kettle_error *err);
+/*
+ * {"count": users with points, "entries": [{"rank", "user_id" (text), "user_name", "points", "places": how many gave
+ * points}]}: a page of them over these leaderboards. New reference.
+ */
+int standings_page(
+	struct db *db, const json_t *boards, int64_t limit, int64_t offset, json_t **ret_page, struct kettle_error *err);
 
 #endif

@@ -33,7 +33,7 @@ int user_other_admins(struct db *db, int64_t id, int64_t *ret_count, struct kett
 /*
  * A user as commands show it: {"user_id" (text), "user_name", "role", "created", "banned": time or null, "ban_reason",
  * "submissions": how many, "identities": [{"provider", "name"}]}; full: with "subject" and "created" of identities, and
- * "merged": names of those who were merged into it, "profile": "public" or "hidden" (user_page.h), "ranks": [{"leaderboard", "device", "rank", "of", "score"}].
+ * "merged": names of those who were merged into it, "profile": "public" or "hidden", "ranks": [{"leaderboard", "device", "rank", "of", "score"}].
  */
 int user_object(struct db *db, int64_t id, bool full, json_t **ret_object, struct kettle_error *err);
 
@@ -59,5 +59,20 @@ int user_delete(struct db *db, const struct user *user, char ret_name[USER_NAME_
  * user.merged. EACCES: one of them is banned.
  */
 int user_merge(struct db *db, const struct user *from, const struct user *into, struct kettle_error *err);
+
+/* ---- what others see of a user ---- */
+
+#define USER_PAGE_RANKS_MAX 100 /* rankings on a page */
+#define USER_PAGE_POINTS_MAX 50 /* improvements of each */
+#define USER_PAGE_DAYS_MAX 366  /* with ranked submissions */
+
+/*
+ * The page of a user as user.page shows it: what rankings show to the actor, on boards that the actor sees. Of a user
+ * whose profile is hidden others get number and name alone; the user and admins get all. New reference.
+ */
+int user_page(
+	struct db *db, const struct actor *actor, const struct user *user, json_t **ret_page, struct kettle_error *err);
+/* Sets the profile: "public" or "hidden". */
+int user_set_profile(struct db *db, int64_t user, const char *profile, struct kettle_error *err);
 
 #endif

@@ -17,12 +17,12 @@
 #include "program/plugin_set.h"
 #include "session/core.h"
 #include "session/plugin_host.h"
-#include "session/server_token.h"
+#include "session/server_request.h"
 
 #include "base/cleanup.h"
 #include "base/io.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 

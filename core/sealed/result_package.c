@@ -18,7 +18,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 
 #define MAX_VERSION 64 /* characters that are shown of another side's version */

@@ -107,7 +107,7 @@ void attach_stop(struct core *core, const struct kettle_error *err);
 /* Opens store, engine and socket, with the lock held. On an error undoes everything and releases the lock. */
 int owner_start(struct core *core, struct kettle_error *err);
 /*
- * core_work.c. Everything is closed except for work of core_work: waits for that, then calls core_close's closed, which
+ * Everything is closed except for work of core_work: waits for that, then calls core_close's closed, which
  * may free the core. arg: the core.
  */
 void core_ended(void *arg);

@@ -15,8 +15,8 @@
 #include "base/log.h"
 #include "base/times.h"
 #include "base/xalloc.h"
-#include "model/board_life.h"
-#include "model/event_kinds.h"
+#include "model/board.h"
+#include "model/events.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@
 /* ---- when leaderboards open and end (at a server) ---- */
 
 /*
- * Theory of operation. A write reports which leaderboards have opened or ended (board_life.h) and when the next one
+ * Theory of operation. A write reports which leaderboards have opened or ended (board_life_step) and when the next one
  * does; a timer starts the next write then. A leaderboard that is created or changed starts one at once, and so does
  * the end of a submission if a leaderboard waits for its last ones. The timer waits at most ten minutes, since clocks
  * may be set.

@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "loop/loop_host.h"

@@ -5,6 +5,8 @@
 
 #include "session/core.h"
 
+#include <kettle/error.h>
+
 /*
  * Sends a request as http_send does; its `url` is a path, its body JSON, and the headers are set here. token: the
  * credential, or NULL.
@@ -18,5 +20,20 @@ void server_read_error(const struct core_setup *setup, const json_t *error, int 
 /* Why a request has no result: err of its `done`, or the error in the answer. */
 void server_explain(const struct core_setup *setup, const struct kettle_error *err,
 	const struct kettle_http_answer *told, struct kettle_error *ret_err);
+
+/*
+ * The tokens of this user at servers (kettle login), in a file of mode 0600 below the user's configuration:
+ * {ADDRESS: {"token", "name"}}. All [any], all blocking.
+ */
+
+/* The address of a path at a server, whose own address may end in a slash. New string. */
+char *server_url(const char *server, const char *path);
+/*
+ * The token for the server with this address: KETTLE_TOKEN, or that of the file. New string; NULL: there is none.
+ * *ret_name, which may be NULL: what the server calls the token; a new string, NULL for KETTLE_TOKEN.
+ */
+char *server_token_read(const char *server, char **ret_name);
+/* Keeps a token and its name; token NULL: removes both. EACCES, EIO. */
+int server_token_keep(const char *server, const char *token, const char *name, struct kettle_error *err);
 
 #endif

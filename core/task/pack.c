@@ -14,7 +14,6 @@
 #include "base/json_text.h"
 #include "base/utf8.h"
 #include "base/yaml.h"
-#include "base/yaml_edit.h"
 #include "task/task_form.h"
 #include "task/folder.h"
 #include "task/task.h"

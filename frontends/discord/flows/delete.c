@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "discord/interaction/answer.h"
 #include "discord/interaction/boards.h"

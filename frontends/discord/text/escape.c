@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "common/term.h"
-#include "base/sanitize_text.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "discord/text/split.h"

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/sanitize_text.h"
 #include "base/utf8.h"
 
 #define JSON_TYPE "application/json"

@@ -16,7 +16,7 @@
 #include "base/bounded_json.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 
 #define MESSAGE_CHARACTERS 200

@@ -21,7 +21,7 @@
 #include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 
 #define INPUTS_MAX 65535 /* characters of all inputs of a dispatch, which is GitHub's limit */

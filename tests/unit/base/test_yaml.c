@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "base/yaml_edit.h"
 #include "lib/unit_test.h"
 
 /* The text becomes this JSON. */

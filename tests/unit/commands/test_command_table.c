@@ -5,7 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "lib/unit_test.h"

@@ -2,7 +2,7 @@
 /* Machines that lie: times that cannot be are unknown, and outcomes that the plan does not have are refused. */
 #include <config.h>
 
-#include "judge/completion_check.h"
+#include "judge/completion.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "lib/unit_test.h"
-#include "model/board_life.h"
+#include "model/board.h"
 #include "model/events.h"
 
 #include <string.h>

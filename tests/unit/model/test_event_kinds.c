@@ -2,7 +2,7 @@
 /* The kinds of events: docs/plugins.md has each of them, as its row says; what is written is one of them. */
 #include <config.h>
 
-#include "model/event_kinds.h"
+#include "model/events.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The file with the tokens of a user at servers. */
 #include <config.h>
 
-#include "session/server_token.h"
+#include "session/server_request.h"
 
 #include <stdlib.h>
 #include <string.h>
