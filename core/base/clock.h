@@ -33,10 +33,7 @@ struct clock {
 	void *alarm_arg;
 };
 
-/*
- * Initialises a real clock. alarm(arg, delay_ms) must have clock_run called after delay_ms; it replaces the alarm that
- * was set before.
- */
+/* Initialises a real clock: alarm(arg, delay_ms) has clock_run called after delay_ms, and replaces the earlier alarm. */
 void clock_init(struct clock *clock, void (*alarm)(void *arg, uint64_t delay_ms), void *arg);
 /* Initialises a simulated clock, which begins at utc_ms of the calendar. */
 void clock_simulate(struct clock *clock, int64_t utc_ms);
@@ -45,10 +42,7 @@ uint64_t clock_ns(const struct clock *clock);    /* monotonic; never 0. [any] */
 uint64_t clock_ms(const struct clock *clock);    /* the same in ms. [any] */
 int64_t clock_utc_ms(const struct clock *clock); /* calendar, ms since 1970. [any] */
 
-/*
- * Calls fn(arg) after delay_ms, then every repeat_ms (0: once). A running timer starts anew. fn may start, stop and
- * free it.
- */
+/* Calls fn(arg) after delay_ms, then every repeat_ms (0: once). A running timer starts anew. fn may start, stop, free it. */
 void clock_timer_start(struct clock *clock, struct clock_timer *timer, uint64_t delay_ms, uint64_t repeat_ms,
 	void (*fn)(void *arg), void *arg);
 /* Stops a timer; no effect if it does not run. */

@@ -16,10 +16,7 @@ struct histogram {
 
 /* A negative duration counts as 0. */
 void histogram_add(struct histogram *histogram, double seconds);
-/*
- * {"buckets": [{"le": seconds or null for the last one, "count": durations up to it}], "sum": seconds, "count"}. New
- * reference.
- */
+/* {"buckets": [{"le": seconds, null for the last, "count": durations up to it}], "sum": seconds, "count"}. New reference. */
 json_t *histogram_json(const struct histogram *histogram);
 
 #endif

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Reading members of JSON objects that may be absent or of another type: every function accepts a NULL object. Results
- * belong to the object. All [any].
- */
+/* Reading members of JSON objects that may be absent, or NULL, or of another type. Results belong to the object. All [any]. */
 #ifndef KETTLE_BASE_JSON_ACCESS_H
 #define KETTLE_BASE_JSON_ACCESS_H
 
@@ -40,10 +37,7 @@ member_int(const json_t *object, const char *key)
 	return json_integer_value(json_object_get(object, key));
 }
 
-/*
- * A member that is a number of any kind; NAN where there is none (by a builtin: math.h is long, and this header is
- * widely included).
- */
+/* A member that is a number of any kind; NAN where there is none (by a builtin: this header is used widely, math.h is long). */
 static inline double
 member_number(const json_t *object, const char *key)
 {

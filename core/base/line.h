@@ -26,17 +26,11 @@ typedef int (*line_fn)(void *arg, char *line, size_t len);
  * begins; nothing more may be added before line_skip.
  */
 int line_add(struct line_reader *reader, const void *data, size_t size, line_fn fn, void *arg);
-/*
- * At the end of the stream: calls fn for the lines that are left, including a last one without a newline. Returns as
- * line_add.
- */
+/* At the end of the stream: calls fn for the lines that are left, also one without a newline. Returns as line_add. */
 int line_end(struct line_reader *reader, line_fn fn, void *arg);
 /* After KETTLE_ETOOBIG: drops that line, including the part still to come. The next call continues after it. */
 void line_skip(struct line_reader *reader);
-/*
- * Takes the memory that holds the line, from inside fn: the caller frees it, and the line stays valid until then. The
- * reader copies the bytes after the line.
- */
+/* From inside fn: takes the memory that holds the line, which the caller frees. The reader copies the bytes after the line. */
 void *line_take(struct line_reader *reader);
 void line_free(struct line_reader *reader);
 

@@ -26,10 +26,7 @@ int log_level_parse(const char *text, enum kettle_log_level *ret_level, struct k
 /* "error" … */
 const char *log_level_name(enum kettle_log_level level);
 
-/*
- * Newlines, control characters and invisible characters in the message are escaped; the line is written by one
- * write(2).
- */
+/* Newlines, control and invisible characters in the message are escaped; the line is written by one write(2). */
 void log_write(enum kettle_log_level level, const char *area, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void log_vwrite(enum kettle_log_level level, const char *area, const char *format, va_list args)

@@ -13,10 +13,7 @@ void pointer_add_key(struct buf *pointer, const char *key);
 void pointer_add_index(struct buf *pointer, size_t index);
 /* Appends a pointer as people write it: "/tests/0/size" becomes "tests[0].size". */
 void pointer_add_path(struct buf *out, const char *pointer);
-/*
- * Replaces the value at the pointer (value NULL: removes it); without a value there, nothing changes. "" empties the
- * document.
- */
+/* Replaces the value at the pointer (value NULL: removes it), if there is one. "" empties the document. */
 void pointer_replace(json_t *document, const char *pointer, json_t *value_take);
 
 #endif

@@ -77,10 +77,7 @@ past(const struct line *line, size_t at, const char *any)
 	return at;
 }
 
-/*
- * The length of the line's beginning up to and including the word POPCORN, which follows at `at`; 0: another word is
- * there.
- */
+/* The length of the line's beginning up to the end of the word POPCORN, which follows at `at`; 0: another word is there. */
 static size_t
 popcorn_end(const struct line *line, size_t at)
 {

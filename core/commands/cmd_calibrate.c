@@ -202,10 +202,7 @@ on_calibrate_stored(void *arg, const struct kettle_error *err)
 		calibrate_boards(c);
 }
 
-/*
- * The reason why nothing was measured: the first task's error, and whether the engine's machine is busy with other
- * work.
- */
+/* Why nothing was measured: the first task's error, and whether the engine's machine is busy with other work. */
 static void
 conclude_unmeasured(struct calibration_run *c)
 {

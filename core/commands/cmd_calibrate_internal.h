@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Shared by the files of device.calibrate, and by device.verify. Loop thread, except functions that run on the store's
- * or the pool's.
- */
+/* Shared by device.calibrate and device.verify. Loop thread, except what runs on the store's or the pool's. */
 #ifndef KETTLE_COMMANDS_CMD_CALIBRATE_INTERNAL_H
 #define KETTLE_COMMANDS_CMD_CALIBRATE_INTERNAL_H
 

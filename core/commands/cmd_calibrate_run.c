@@ -77,10 +77,7 @@ calibrate_load_average(void)
 	return end > text ? load : NAN;
 }
 
-/*
- * The load that may run beside a calibration: the cores of a processor share caches and memory, so a free core is not
- * enough.
- */
+/* The load that may run beside a calibration: cores of a processor share caches and memory, so one free core is not enough. */
 static double
 most_load(long cores)
 {

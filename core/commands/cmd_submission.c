@@ -54,10 +54,7 @@ cmd_submission_feed(const struct command_call *call, json_t **ret_result, struct
 
 /* ---- count ---- */
 
-/*
- * All users may count all submissions of a leaderboard that they see, and their own; only its creator those of another
- * user.
- */
+/* All may count all submissions of a leaderboard that they see, and their own; those of another user only its creator. */
 int
 cmd_submission_count(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {

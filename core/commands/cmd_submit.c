@@ -276,10 +276,7 @@ check_header(const struct submit_request *submit, struct kettle_error *err)
 	return 0;
 }
 
-/*
- * A unit of the device as far as it is known: its section, its device's name and the facts that its machine once
- * reported.
- */
+/* A unit of the device as far as it is known: its section, its device's name, the facts that its machine once reported. */
 static json_t *
 known_unit(const json_t *stored, const char *device, const json_t *section)
 {

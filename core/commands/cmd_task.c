@@ -365,10 +365,7 @@ only_file(const char *folder)
 	return STEAL(only);
 }
 
-/*
- * The shipped tasks by name: folders that hold a task.yml, or a single reference file alone, whose name is the value.
- * New object.
- */
+/* The shipped tasks by name: folders with a task.yml, or with a single reference file, whose name is the value. New object. */
 static json_t *
 shipped_names(const char *dir)
 {
@@ -428,10 +425,7 @@ cmd_task_new(struct core *core, const struct actor *actor, const json_t *args, k
 	pool_call_start(core, actor, args, copy_shipped, pool_call_answer, answer, arg);
 }
 
-/*
- * The entry of a shipped task; if it cannot be read, for example because its language is not loaded, the reason. New
- * reference.
- */
+/* The entry of a shipped task, or the reason why it cannot be read, such as a language that is not loaded. New reference. */
 static json_t *
 describe_shipped(const struct languages *languages, const char *dir, const char *name, const json_t *reference)
 {

@@ -145,10 +145,7 @@ strength(const char *mode)
 	return (int)ARRAY_SIZE(weak);
 }
 
-/*
- * The word of small letters and _ that follows `word`, after blanks; new reference, or NULL: `word` is not there. Moves
- * *at behind it.
- */
+/* The word of small letters and _ behind `word` and blanks; new reference, NULL: `word` is not there. Moves *at behind it. */
 static json_t *
 word_behind(const char **at, const char *word)
 {
@@ -162,10 +159,7 @@ word_behind(const char **at, const char *word)
 	return len ? json_stringn(text, len) : NULL;
 }
 
-/*
- * The result that a solution expects in its first comment lines, and the mode in which it shows:
- * "expect: failed in test". New references, or NULL.
- */
+/* What a solution expects in its first comment lines, such as "expect: failed in test": result, mode. New references or NULL. */
 static void
 read_expected(const char *code, const char *comment, json_t **ret_expected, json_t **ret_mode)
 {

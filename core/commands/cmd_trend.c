@@ -19,10 +19,7 @@ struct trend_users {
 	size_t count;
 };
 
-/*
- * A user who is ranked on the board, by a caller's text. An existing user who is not ranked gets the same answer as an
- * unknown one.
- */
+/* A user who is ranked on the board, by a caller's text. For one who exists unranked the answer is that for an unknown one. */
 static int
 find_ranked(
 	struct db *db, const struct board *board, const json_t *named, struct user *ret_user, struct kettle_error *err)

@@ -46,10 +46,7 @@ command_run_fn cmd_board_template;
 #define RATE_PER_HOUR_MAX 1000000
 
 command_run_fn cmd_rate_limits;
-/*
- * Sets a limit, or removes matching ones. Event leaderboard.limited. EINVAL: neither or both of per_hour and remove;
- * ENOENT.
- */
+/* Sets a limit, or removes matching ones. Event leaderboard.limited. EINVAL: neither or both of per_hour, remove; ENOENT. */
 command_run_fn cmd_rate_limit;
 
 /* ---- cmd_invite.c: invites to closed leaderboards. Store's threads ---- */
@@ -60,10 +57,7 @@ command_run_fn cmd_rate_limit;
 command_run_fn cmd_invite_create; /* event invite.created, which has no code in it */
 command_run_fn cmd_invite_list;
 command_run_fn cmd_invite_revoke; /* submissions stay. Event invite.revoked. ENOENT */
-/*
- * A second use by the same user is no error. Event leaderboard.joined for each board. EINVAL: no such code, or another
- * user's.
- */
+/* A second use by the same user is no error. Event leaderboard.joined per board. EINVAL: unknown code, or another user's. */
 command_run_fn cmd_invite_join;
 
 #define EXPORT_MAX_ID 999999999999999 /* an id that JSON's readers hold exactly */
@@ -84,10 +78,7 @@ command_run_fn cmd_board_export;
  * which would be left behind. Only a board's creator and admins may change it.
  */
 command_run_fn cmd_competition_sync;
-/*
- * cmd_fetch.c. Loop thread. ENOENT: the server has no such archive; EUNAVAIL: it cannot be reached; EINVAL, ETOOBIG:
- * the archive cannot be read.
- */
+/* cmd_fetch.c. Loop thread. The archive: ENOENT: there is none; EUNAVAIL: not reached; EINVAL, ETOOBIG: not readable. */
 command_engine_fn cmd_competition_fetch;
 command_run_fn cmd_competition_list;
 command_run_fn cmd_competition_show;
@@ -154,10 +145,7 @@ command_finish_fn finish_board_plot;
 
 #define FLAG_REASON_MAX 500 /* characters */
 
-/*
- * The submission leaves the ranking at once, even if jobs of it still run. Event submission.flagged. ECONFLICT: it is
- * marked already.
- */
+/* The submission leaves the ranking at once, even while jobs run. Event submission.flagged. ECONFLICT: it is marked already. */
 command_run_fn cmd_submission_flag;
 command_run_fn cmd_submission_unflag; /* event submission.unflagged. ECONFLICT: it is not marked */
 command_run_fn cmd_submission_rerun;  /* jobs_rerun. EUNAVAIL: a device is not configured */
@@ -281,10 +269,7 @@ command_engine_fn cmd_harness_show;
 
 command_engine_fn cmd_task_read;   /* the bundle */
 command_engine_fn cmd_task_unpack; /* the same for a file that was sent. The owner's process */
-/*
- * A device's lack is an error, too, and with strict every remark. A competition has an entry of its own, and then one
- * for each problem.
- */
+/* A device's lack is an error too, and with strict every remark. A competition has an entry, then one for each problem. */
 command_engine_fn cmd_task_check;
 command_engine_fn cmd_task_pack;        /* task/pack.h */
 command_engine_fn cmd_task_list;        /* the shipped tasks */

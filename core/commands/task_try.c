@@ -218,10 +218,7 @@ add_name(json_t *names, const char *name)
 	(void)json_array_append_new(names, json_string(name));
 }
 
-/*
- * The imports that the harness reports for the cases (`test.N.imported`). The template is the task's own: no submission
- * had a part in it.
- */
+/* The imports that the harness reports of the cases (`test.N.imported`); the template is the task's own, so they are too. */
 static json_t *
 imports_of(const struct verdict *verdict)
 {

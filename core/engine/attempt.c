@@ -76,10 +76,7 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 	}
 }
 
-/*
- * The machine sends what the job left: instead of the limits of the steps, one for `bytes` applies. Only the first
- * report counts.
- */
+/* The machine sends what the job left: one limit for `bytes` replaces those of the steps. Only the first report counts. */
 static void
 enter_sending(struct engine_job *job, int64_t bytes)
 {
@@ -399,10 +396,7 @@ not_started(struct engine_job *job, const struct kettle_error *err)
 	attempt_end_queue(job);
 }
 
-/*
- * Submits the job once its unit's facts are known. late: a sentence if the machine did not describe itself in time,
- * else NULL.
- */
+/* Submits the job once its unit's facts are known. late: a sentence if the machine did not describe itself in time, or NULL. */
 static void
 attempt_go_on(void *arg, const char *late)
 {
@@ -550,10 +544,7 @@ look_later(struct engine_job *job, const struct kettle_error *why)
 	attempt_end_drop(job);
 }
 
-/*
- * Plans the job again and asks its runner for it. EUNAVAIL: the remote side cannot be reached; any other error: it has
- * no such job.
- */
+/* Plans the job again and asks its runner for it. EUNAVAIL: the remote side is not reached; other errors: it has no such job. */
 static int
 look_for(struct engine_job *job, struct start_write *op, struct kettle_error *err)
 {

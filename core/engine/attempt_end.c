@@ -435,10 +435,7 @@ keep_and_finish(struct engine_job *job, struct verdict *verdict_take)
 
 /* ---- files of attempts without a verdict ---- */
 
-/*
- * Removes the files of an attempt without a verdict at once: until the next sweep, cancelled profiles could fill the
- * disk.
- */
+/* Removes the files of an attempt without a verdict at once: cancelled profiles could fill the disk until the next sweep. */
 static void
 discard_files(const struct engine_job *job)
 {
@@ -509,10 +506,7 @@ check_machine(struct unit *unit, const struct completion *completion)
 	unit->machine.changed = changed;
 }
 
-/*
- * Whether kettle-exec itself reports that the machine failed. An exit status proves nothing, since a program can choose
- * it.
- */
+/* Whether kettle-exec itself reports that the machine failed. An exit status proves nothing: a program can choose it. */
 static bool
 is_proven(const struct engine_job *job, const struct completion *completion)
 {
@@ -591,10 +585,7 @@ attempt_lost(struct engine_job *job, const struct completion *completion)
 {
 	char said[sizeof(job->unit->obstacles[UNIT_AWAY].why) + 100];
 	const char *why = completion->error;
-	/*
-	 * The job may have continued there. KETTLE_LOSS_UNREACHED has a limit of its own, which ends a job that takes its
-	 * machine down.
-	 */
+	/* The job may have gone on there. KETTLE_LOSS_UNREACHED has a limit, which ends a job that takes its machine down. */
 	bool unreached = job->stop == STOP_UNREACHED && completion->loss == KETTLE_LOSS_NODE_FAULT;
 	enum kettle_loss loss = unreached ? KETTLE_LOSS_UNREACHED : completion->loss;
 	(void)snprintf(said, sizeof(said), "its remote side could not be reached when its time had passed: %s",

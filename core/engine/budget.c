@@ -45,10 +45,7 @@ add_used(struct device *device, int64_t user, int64_t ms)
 	(void)json_object_set_new(device->budget.used, name, json_integer(used_of(device, user) + ms));
 }
 
-/*
- * On a new day, clears the used time and queues the jobs that waited. A clock that is set back to the day before
- * changes nothing.
- */
+/* On a new day, clears the used time and queues the jobs that waited. A clock that is set back a day changes nothing. */
 static void
 begin_day(struct engine *engine, struct device *device)
 {

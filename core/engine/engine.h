@@ -58,15 +58,9 @@ struct engine_setup {
 	void *arg;
 };
 
-/*
- * Makes an engine with the configured devices; engine_start starts it. The pointers in setup are borrowed until
- * engine_free.
- */
+/* Makes an engine with the configured devices, which engine_start starts. What setup points to is borrowed until engine_free. */
 int engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct kettle_error *err);
-/*
- * Loads the open jobs from the database: queues the queued ones, recovers or restarts the running ones. A load that fails
- * is logged and tried again.
- */
+/* Loads the open jobs: queues the queued ones, recovers or restarts the running ones. A failure is logged and tried again. */
 void engine_start(struct engine *engine);
 /* Whether the load of engine_start, or of the last engine_reload, has brought the jobs and the state of the units. */
 bool engine_loaded(const struct engine *engine);
@@ -83,24 +77,15 @@ json_t *engine_metrics(const struct engine *engine);
 int engine_ready(const struct engine *engine, struct kettle_error *err);
 /* The unit of this name, or all units of the device of this name: [{"device", "unit", "key"}]. New reference. */
 json_t *engine_units(const struct engine *engine, const char *name);
-/*
- * Takes a runner's report on its units with these options, or on all its units (NULL); see host.h: reached. error NULL:
- * they can be reached.
- */
+/* Takes a runner's report on its units with these options, NULL: on all (host.h: reached). error NULL: they can be reached. */
 void engine_reached(struct engine *engine, const char *runner, const json_t *options, const char *error);
-/*
- * The obstacles (engine_internal.h: unit_health_obstacle) of a runner's units, or only of those in the list `labels`.
- * New reference.
- */
+/* The obstacles (unit_health_obstacle) of a runner's units, or only of those in the list `labels`. New reference. */
 json_t *engine_obstacles(const struct engine *engine, const char *runner, const json_t *labels);
 /* Disables or enables a unit of engine_units for an operator. The caller stores the state. */
 void engine_unit_set(struct engine *engine, const json_t *unit, bool disabled, const char *reason);
 /* err->code 0: the unit is in order. unit NULL: it is no longer configured. */
 typedef void (*engine_test_done)(void *arg, struct engine *engine, struct unit *unit, const struct kettle_error *err);
-/*
- * Asks the machine of a unit of engine_units whether it is in order. Calls done once, unless this fails, and before the
- * engine ends.
- */
+/* Asks the machine of one of engine_units whether it is in order. done comes once, before the engine ends, unless this fails. */
 int engine_unit_test(
 	struct engine *engine, const json_t *unit, engine_test_done done, void *arg, struct kettle_error *err);
 /*

@@ -37,10 +37,7 @@
 /* So many faults of its GPUs in a row disable a unit, which is then tested in this interval. */
 #define ENGINE_FAULTS_MAX 2
 #define ENGINE_TEST_MS 60000
-/*
- * Time from an answer to the next heartbeat, and the times without an answer after which a unit is late (logged) and
- * silent (disabled).
- */
+/* Time from an answer to the next heartbeat; times without an answer until a unit is late (logged), silent (disabled). */
 #define ENGINE_HEARTBEAT_MS 1000
 #define ENGINE_HEARTBEAT_LATE_MS 1000
 #define ENGINE_HEARTBEAT_SILENT_MS 30000
@@ -164,10 +161,7 @@ struct heartbeat {
 	uint64_t waited_ms;
 };
 
-/*
- * A request to a runner to describe a unit's machine. The callback runs once, with the answer or at the deadline. The
- * answer may come later, or never.
- */
+/* A request to a runner to describe a unit's machine. The callback runs once, with the answer or at the deadline. */
 struct describe_request {
 	struct engine *engine; /* NULL: the callback has run */
 	/* late: the machine did not answer in time, as err says. */
@@ -281,10 +275,7 @@ void engine_job_queue(struct engine_job *job);
 /* Holds a job that is queued in the database and has `held.why`, in this list of its device instead of the queue. */
 void engine_job_hold(struct engine_job *job, struct job_list *list);
 void engine_progress(const struct engine_job *job, json_t *event_take);
-/*
- * Takes the configuration of the devices: keeps unchanged units, adds new ones, drains the others. On an error nothing
- * changes.
- */
+/* Takes the configuration of the devices: keeps unchanged units, adds new ones, drains others. On an error nothing changes. */
 int engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_error *err);
 struct device *engine_device_find(const struct engine *engine, const char *name);
 /* The first healthy unit of the device with a free slot, else the first that may still build a job, or NULL. */
@@ -294,10 +285,7 @@ struct unit *engine_unit_free(const struct engine *engine, const struct device *
  * which a submitter could fake. Only proven losses let the pause grow.
  */
 void engine_unit_lost(const struct engine_job *job, const char *why, bool proven);
-/*
- * Counts a job that the unit's remote side does not know. True: there were so many before it that it is the unit's
- * loss.
- */
+/* Counts a job that the unit's remote side does not know. True: it is the unit's loss, by their number before. */
 bool engine_unit_gone(struct unit *unit);
 /* Clears the losses of a unit that has brought a job to its end. */
 void engine_unit_works(struct unit *unit);
@@ -346,10 +334,7 @@ bool attempt_leaves_files(const struct plan *plan);
 /* Takes the runner's one completion of the job. */
 void attempt_end_complete(struct engine_job *job, const struct completion *completion);
 
-/*
- * A zeroed struct of this size for a write of this job and attempt. Its first member is a job_write. Free it with
- * free().
- */
+/* A zeroed struct of this size, with a job_write of this job and attempt as its first member. Free it with free(). */
 void *job_write_new(struct engine_job *job, size_t size);
 /* Runs the write in a transaction of its own. done gets the struct, and frees it unless job_write_defer keeps it. */
 void job_write_write(struct job_write *op, store_op run, store_done done);

@@ -82,10 +82,7 @@ counts_json(const json_t *counts)
 	return counts ? json_deep_copy(counts) : json_object();
 }
 
-/*
- * What alert rules select is there before it occurs: a counter that is new has no increase, and a sum of no samples is
- * not 0.
- */
+/* What alert rules select exists before it occurs: a new counter has no increase, and a sum of no samples is not 0. */
 static json_t *
 runs_json(const json_t *runs)
 {

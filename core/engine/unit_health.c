@@ -662,10 +662,7 @@ on_identified(void *arg, const struct kettle_error *err)
 	free(wait);
 }
 
-/*
- * Reads the state again by what the unit is, since the state under its key may be another unit's. False: key and unit
- * agree.
- */
+/* Reads the state again by what the unit is, as the one under its key may be another unit's. False: key and unit agree. */
 static bool
 identify(struct facts_request *wait)
 {

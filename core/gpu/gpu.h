@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * kettle-gpu: the facts that the makers' libraries report of this machine's GPUs, as JSON. A member that a GPU lacks is
- * left out.
- */
+/* kettle-gpu: what the makers' libraries report of this machine's GPUs, as JSON. A member that a GPU lacks is left out. */
 #ifndef KETTLE_GPU_GPU_H
 #define KETTLE_GPU_GPU_H
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kettle-gpu: prints the facts that the makers' own libraries report of this machine's GPUs, as JSON. */
-/*
- * A program of its own for two reasons: a static kettle-exec cannot open libraries, and a driver that hangs stops only
- * this process.
- */
+/* A program of its own: a static kettle-exec cannot open libraries, and a driver that hangs stops only this process. */
 #include <config.h>
 
 #include <getopt.h>

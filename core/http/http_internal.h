@@ -22,10 +22,7 @@ struct http_answer {
 	bool in_parts; /* the body goes to on_part */
 };
 
-/*
- * One request. The loop makes it and frees it; from http_thread_give until http_thread_take it is the thread's, except
- * the members that are the loop's.
- */
+/* A request, made and freed by the loop; between http_thread_give and http_thread_take only members of the loop are its own. */
 struct http_request {
 	struct http_request *next; /* in a queue */
 	/* The loop's. done NULL: cancelled, or the caller wants none; on_part likewise. */
@@ -89,10 +86,7 @@ void http_thread_wake(struct http_thread *thread);
 struct http_request *http_thread_take(struct http_thread *thread, struct http_request **ret_parted);
 /* The number of requests whose body pauses. */
 size_t http_thread_paused(struct http_thread *thread);
-/*
- * Ends all requests under way, joins the thread and frees it. Requests that were given and not taken are the caller's
- * again.
- */
+/* Ends all requests under way, joins the thread, frees it. Requests that were given and not taken are the caller's again. */
 void http_thread_join(struct http_thread *thread);
 
 #endif

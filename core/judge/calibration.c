@@ -100,10 +100,7 @@ calibration_machine_changed(const json_t *stored, const json_t *machine)
 	return memory > 0 && memory_now > 0 && fabs(memory - memory_now) * MEMORY_PART > memory;
 }
 
-/*
- * Adds one time to the samples of a name; 1, or 0 where it is invalid. own: whether the task's own calibrators count,
- * or the others.
- */
+/* Adds a time to the samples of a name; 1, or 0 where it is invalid. own: whether the task's own calibrators count. */
 static size_t
 collect_samples(json_t *samples, bool own, const char *name, const char *text)
 {

@@ -200,10 +200,7 @@ trim_stamps(struct completion *completion, struct bounds *bounds, struct kettle_
 	completion->stamps = NULL;
 }
 
-/*
- * Without stamps of the job, the starts of its programs are still of one clock: no two differ by more than the job was
- * away.
- */
+/* Without stamps of the job, the starts of its programs still are of one clock: none differ by more than the job was away. */
 static void
 bound_starts(const struct completion *completion, struct bounds *bounds)
 {

@@ -35,10 +35,7 @@ struct outcome_output {
 	json_int_t cut; /* bytes that are missing in the middle */
 };
 
-/*
- * The outcome of one step. Strings and JSON belong to the completion; a member that is absent or of another type is
- * NULL or 0.
- */
+/* The outcome of one step. Strings and JSON are the completion's; a member that is absent or of another type is NULL or 0. */
 struct outcome {
 	const json_t *json; /* for languages */
 	const char *step, *kind;

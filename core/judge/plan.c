@@ -501,10 +501,7 @@ plan_make_probe(const struct languages *languages, const json_t *bundle, const j
 	return rc;
 }
 
-/*
- * Whether the profilers that the language chose can do that. guesses: the language may have chosen none because it did
- * not know the GPU.
- */
+/* Whether the profilers that the language chose can do that. guesses: it may have chosen none since it did not know the GPU. */
 static int
 check_captures(const struct plan *plan, const json_t *device, bool guesses, struct kettle_error *err)
 {

@@ -9,10 +9,7 @@
 #include <kettle/error.h>
 #include <stdbool.h>
 
-/*
- * The text in a file of the task by which its harness promises to report all keys of every case: a report that lacks
- * one is forged.
- */
+/* In a file of the task: its harness promises to report all keys of every case, so a report that lacks one is forged. */
 #define PLAN_COMPLETE "kettle-reports: complete"
 
 /* A step as the core works with it; strings and JSON belong to the plan. */

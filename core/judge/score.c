@@ -18,10 +18,7 @@
 #define WIDEST 2.0         /* how many times its mean an interval may reach below and above */
 #define CLOCKS_DIFFER 1.02 /* the factor by which two clocks may differ, that of a device and that of a host */
 #define LEAST_OF_BEST 0.5  /* of the best call: no calibration makes a mean less than this */
-/*
- * The resolution of the finest clock that a harness reads (clock_getres(2); events of CUDA have 500 ns); a call takes
- * longer.
- */
+/* The resolution of the finest clock that a harness reads (clock_getres(2); events of CUDA: 500 ns); a call takes longer. */
 #define LEAST_NS 1.0
 
 /*

@@ -88,10 +88,7 @@ json_t *verdict_write(const struct verdict *verdict);
  * that are not runs; NULL: no step was carried out.
  */
 json_t *verdict_compilation(const struct verdict *verdict);
-/*
- * The members of a public run that are only shown: "wall_ns", and those listed above without a column in the
- * database.
- */
+/* The members of a public run that are only shown: "wall_ns", and those above that have no column in the database. */
 json_t *verdict_run_detail(const struct verdict_entry *entry);
 /* "system" of a run. */
 json_t *verdict_run_system(const struct verdict *verdict);

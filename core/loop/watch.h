@@ -29,10 +29,7 @@ void watch_thread(void);
 /* Around a call. `what` names it for the log: "`submit`", "a timer". [any] */
 struct watch watch_begin(void);
 void watch_end(const struct watch *watch, const char *plugin, const char *what);
-/*
- * The same for a callback that a plugin has passed: the name of its library, NAME.so, names the plugin; others are not
- * named.
- */
+/* The same for a callback that a plugin has passed: the name of its library, NAME.so, names it; others are not named. */
 void watch_end_callback(const struct watch *watch, void (*callback)(void), const char *what);
 /* fn(arg), timed; NULL is allowed. */
 void watch_call(kettle_fn fn, void *arg, const char *what);

@@ -19,10 +19,7 @@
  */
 int actor_resolve(
 	struct db *db, const json_t *actor, const struct access *access, struct actor *ret_actor, struct kettle_error *err);
-/*
- * The user of an identity, made if there is none yet; name: the user's name in the frontend, or NULL. EINVAL: not an
- * identity.
- */
+/* The user of an identity, made if there is none; name: the user's in the frontend, or NULL. EINVAL: not an identity. */
 int actor_make(struct db *db, const char *provider, const char *subject, const char *name, int64_t *ret_user,
 	struct kettle_error *err);
 /*

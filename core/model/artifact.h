@@ -39,10 +39,7 @@ int artifact_get(struct db *db, int64_t artifact, json_t **ret_row, struct kettl
  * NULL: none. New array. Store's thread.
  */
 int artifact_trim(struct db *db, int64_t job, int64_t max_bytes, json_t **ret_paths, struct kettle_error *err);
-/*
- * Bytes of an artifact from offset on, at most ARTIFACT_CHUNK_MAX; new bytes. ENOENT: it is not kept any more. Store's
- * thread.
- */
+/* Bytes of an artifact from offset on, at most ARTIFACT_CHUNK_MAX; new bytes. ENOENT: not kept any more. Store's thread. */
 int artifact_read(struct db *db, const char *spool, int64_t artifact, int64_t offset, char **ret_data, size_t *ret_size,
 	struct kettle_error *err);
 /*

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Contents by their hashes: code and files once each, versions of tasks, and the removal of unused contents. Store's
- * thread.
- */
+/* Contents by their hashes, each once: code, files, versions of tasks; and the removal of unused ones. Store's thread. */
 #ifndef KETTLE_MODEL_BLOBS_H
 #define KETTLE_MODEL_BLOBS_H
 

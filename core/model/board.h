@@ -44,10 +44,7 @@ int board_find(
  */
 int board_find_visible(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
-/*
- * The same for a board that the actor may see or has submitted to: for commands that show only the actor's own
- * submissions.
- */
+/* The same for a board that the actor may see or has submitted to: for commands that show the actor's own submissions. */
 int board_find_own(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
 int board_find_owned(
@@ -57,10 +54,7 @@ int board_exists(struct db *db, const char *name, bool *ret_exists, struct kettl
 /* The language of its task; "": it names none. */
 int board_language(
 	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err);
-/*
- * Whether the actor may see the board: its creator and admins always; others once it has opened, and if it is closed
- * only when they have joined it.
- */
+/* Whether the actor may see the board: its creator and admins always; others once it is open and, if closed, joined. */
 int board_may_see(
 	struct db *db, const struct actor *actor, const struct board *board, bool *ret_sees, struct kettle_error *err);
 /* EACCES: the actor is neither its creator nor an admin. */
@@ -79,10 +73,7 @@ int board_opening(const char *text, int64_t now_ms, int64_t *ret_ms, struct kett
 int board_check_times(int64_t opens_at, int64_t deadline_at, struct kettle_error *err);
 /* Its devices in their order, as an array of names. New reference. */
 int board_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct kettle_error *err);
-/*
- * The same, or only the device that `word` names, without case; word may be NULL: all. EINVAL: the board has no such
- * device.
- */
+/* The same, or only the device that `word` names without case; NULL: all. EINVAL: the board has no such device. */
 int board_choose_devices(
 	struct db *db, const struct board *board, const char *word, json_t **ret_devices, struct kettle_error *err);
 /*
@@ -97,10 +88,7 @@ int board_pick_device(
  */
 int board_pick_devices(
 	const struct command_env *env, const json_t *wanted, json_t **ret_devices, struct kettle_error *err);
-/*
- * The units of a device, by its name without case, and the name as it is configured; both borrowed. EUNAVAIL: the
- * device is not configured.
- */
+/* The units of a device, by its name without case, and its configured name; both borrowed. EUNAVAIL: it is not configured. */
 int board_configured_units(const struct command_env *env, const char *device, const char **ret_name,
 	const json_t **ret_units, struct kettle_error *err);
 /* The names of the configured devices. New reference. */
@@ -118,10 +106,7 @@ int board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct
  */
 int board_names(struct db *db, const struct actor *actor, const char *prefix, int64_t limit, json_t **ret_boards,
 	struct kettle_error *err);
-/*
- * Open boards with this device, newest first, whose tasks' runs have a hash: [{"leaderboard", "task": id, "hash"}]. New
- * reference.
- */
+/* Open boards with this device, newest first, whose tasks have a hash: [{"leaderboard", "task": id, "hash"}]. New reference. */
 int board_tasks(struct db *db, const char *device, int64_t limit, json_t **ret_boards, struct kettle_error *err);
 /* The hashes of the tasks of all boards, as the keys of an object. New reference. */
 int board_task_hashes(struct db *db, json_t **ret_hashes, struct kettle_error *err);

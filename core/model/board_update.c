@@ -228,10 +228,7 @@ store_task(struct update *update, struct kettle_error *err)
 	return rc < 0 ? rc : blobs_collect(update->db, err);
 }
 
-/*
- * Counts from the next submission on; the rankings begin anew. Numbers are never used twice, so open submissions count
- * no more.
- */
+/* Counts from the next submission on; the rankings begin anew. Numbers come once, so open submissions count no more. */
 static int
 leave_scores(struct update *update, struct kettle_error *err)
 {

@@ -19,16 +19,10 @@ int device_usage_today(struct db *db, json_t **ret_rows, struct kettle_error *er
  */
 int device_usage_check(const char *device, const json_t *budget, int64_t all_ms, int64_t user_ms, int64_t now_ms,
 	struct kettle_error *err);
-/*
- * The same for a submission to these devices; looks only at budgets that refuse a submission beyond them. Store's
- * thread.
- */
+/* The same for a submission to these devices; looks only at budgets that refuse submissions beyond them. Store's thread. */
 int device_usage_may_submit(
 	const struct command_env *env, struct db *db, int64_t user, const json_t *devices, struct kettle_error *err);
-/*
- * Whether the user has used no budgeted device time today, so that a new account would gain none. ERATE with retry_s.
- * Store's thread.
- */
+/* Whether the user has used no budgeted time today, so that a new account would gain none. ERATE, retry_s. Store's thread. */
 int device_usage_may_leave(struct db *db, int64_t user, struct kettle_error *err);
 
 #endif

@@ -297,10 +297,7 @@ done_data(const struct job *job, const struct verdict *verdict, const struct ran
 	return data;
 }
 
-/*
- * A rerun that says something about the code replaces the job before it. The old one stops counting first: only one job
- * of a device counts.
- */
+/* A rerun that says something about the code replaces the old job, which stops counting first: one job of a device counts. */
 static int
 end_rerun(struct db *db, const struct job *job, enum verdict_state state, struct ranking_change *change,
 	struct kettle_error *err)
@@ -416,10 +413,7 @@ is_used_up(const struct job *job, enum kettle_loss loss)
 	return false;
 }
 
-/*
- * Counts one more attempt whose machine failed by the word of the run alone; *ret_believed: whether that word still
- * counts.
- */
+/* Counts one more attempt that failed by the word of the run alone; *ret_believed: whether that word still counts. */
 static int
 count_claim(struct db *db, const struct job *job, bool *ret_believed, struct kettle_error *err)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Names that people choose, in one form of Unicode and of one script, so that no two names look alike; those that no
- * leaderboard may have. All [any].
- */
+/* Names that people choose, in one form of Unicode and one script, so that no two look alike; reserved ones. All [any]. */
 #ifndef KETTLE_MODEL_NAME_H
 #define KETTLE_MODEL_NAME_H
 

@@ -15,10 +15,7 @@
  */
 int rate_limit_check(struct db *db, const struct board *board, int64_t user, const char *mode, const json_t *devices,
 	struct kettle_error *err);
-/*
- * The limits of a board, of this category and device (NULL: any): [{"category", "device": or null, "per_hour"}]. New
- * reference.
- */
+/* The limits of a board, category and device (NULL: any): [{"category", "device": or null, "per_hour"}]. New reference. */
 int rate_limit_list(struct db *db, const struct board *board, const char *category, const char *device,
 	json_t **ret_limits, struct kettle_error *err);
 /* category NULL: both; device NULL: of all together. */

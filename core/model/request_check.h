@@ -12,10 +12,7 @@
  * network, so a role is refused. EINVAL, EACCES.
  */
 int request_check_actor(const json_t *actor, bool outside, struct kettle_error *err);
-/*
- * Checks a filter of a subscription: {"submission": id}, {"leaderboard": name}, {"task_run": true}, {} or NULL. EINVAL
- * names the member.
- */
+/* Checks a subscription's filter: {"submission": id}, {"leaderboard": name}, {"task_run": true}, {}, NULL. EINVAL: the member. */
 int request_check_filter(const json_t *filter, struct kettle_error *err);
 
 #endif

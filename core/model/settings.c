@@ -140,10 +140,7 @@ unit_row(struct db *db, const char *device, const char *key, json_t **ret_row, s
 	return rc == KETTLE_ENOENT ? 0 : rc;
 }
 
-/*
- * Makes sure that the unit with this key has a row; a unit that is named by its identity now takes the row of that
- * identity.
- */
+/* Makes sure that the unit with this key has a row; one that is named by its identity now takes the row of that identity. */
 static int
 make_unit_row(struct db *db, const char *device, const char *key, struct kettle_error *err)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Small durable values: each plugin's own store (host.h: state_get, state_put, state_list), the engine's settings, and
- * the rows of units.
- */
+/* Small durable values: each plugin's own store (host.h: state_get), the engine's settings, the rows of units. */
 #ifndef KETTLE_MODEL_SETTINGS_H
 #define KETTLE_MODEL_SETTINGS_H
 

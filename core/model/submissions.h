@@ -35,19 +35,13 @@ int submission_of_request(
  * leaderboard}. ENOENT.
  */
 int submission_get(struct db *db, const struct actor *actor, int64_t id, json_t **ret_row, struct kettle_error *err);
-/*
- * The same for a submission that counts or could count, without the members for its owner alone, and with its "code".
- * ENOENT.
- */
+/* The same for a submission that counts or could count, without the owner's members, and with its "code". ENOENT. */
 int submission_get_open(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err);
 /* The number of a user's last submission. ENOENT: there is none. */
 int submission_latest(struct db *db, int64_t user, int64_t *ret_id, struct kettle_error *err);
 /* {"code", "source": the name of the file in the job's folder}. ENOENT. */
 int submission_code(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err);
-/*
- * Submissions as submission.list shows them, newest first: of a leaderboard (all), of this user there, or (leaderboard
- * 0) of this user.
- */
+/* Submissions as submission.list shows them, newest first: all of a leaderboard, this user's there, or this user's (0). */
 int submission_list(struct db *db, int64_t user, int64_t leaderboard, bool all, int64_t limit, int64_t offset,
 	json_t **ret_rows, struct kettle_error *err);
 
@@ -110,15 +104,9 @@ int submission_results(struct db *db, int64_t job, json_t **ret_results, struct 
 /* The open jobs: [{"job", "device", "state"}], and how many of them are reruns. */
 int submission_open_jobs(struct db *db, int64_t id, json_t **ret_jobs, int64_t *ret_reruns, struct kettle_error *err);
 
-/*
- * Marks it as a cheat (reason NULL: removes the mark), by this user, and recomputes the ranking. row: as submission_get
- * gives it.
- */
+/* Marks it as a cheat by this user (reason NULL: unmarks it), and recomputes the ranking. row: as of submission_get. */
 int submission_set_flag(struct db *db, const json_t *row, const char *reason, int64_t user, struct kettle_error *err);
-/*
- * The submissions of a user on a leaderboard: [{"id", "leaderboard_id", "user", "mode", "file_name", "flagged", "jobs",
- * "runs": how many}].
- */
+/* A user's submissions on a leaderboard: [{"id", "leaderboard_id", "user", "mode", "file_name", "flagged", "jobs", "runs"}]. */
 int submission_all_of(struct db *db, int64_t leaderboard, int64_t user, json_t **ret_rows, struct kettle_error *err);
 /* Deletes submissions of one user on one leaderboard. rows: as submission_get or submission_all_of gives them. Events submission.deleted. */
 int submission_delete(struct db *db, const json_t *rows, struct kettle_error *err);

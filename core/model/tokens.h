@@ -53,10 +53,7 @@ int token_confirm(
 
 /* boards: their ids. */
 int invite_insert(struct db *db, const char *code, int64_t creator, const json_t *boards, struct kettle_error *err);
-/*
- * The invites of a leaderboard, newest first, as invite.list shows them, and how many there are on all pages. New
- * reference.
- */
+/* The invites of a leaderboard, newest first, as of invite.list, and how many are on all pages. New reference. */
 int invite_list(struct db *db, int64_t leaderboard, int64_t limit, int64_t offset, json_t **ret_invites,
 	int64_t *ret_count, struct kettle_error *err);
 /* {"claimed_by": id or null, "user_name", "leaderboards"}. ENOENT. New reference. */

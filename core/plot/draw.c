@@ -37,10 +37,7 @@ struct colour {
 	double red, green, blue;
 };
 
-/*
- * Colours of the text and the first series, then colours that readers with colour blindness can tell apart (Okabe and
- * Ito, 2008).
- */
+/* Colours of the text and the first series, then ones that colour-blind readers can tell apart (Okabe and Ito, 2008). */
 static const struct colour ink = {0.13, 0.13, 0.13}, grey = {0.7, 0.7, 0.7}, faint = {0.88, 0.88, 0.88};
 static const struct colour palette[] = {{0, 0.447, 0.698}, {0.835, 0.369, 0}, {0, 0.62, 0.451}, {0.8, 0.475, 0.655},
 	{0.902, 0.624, 0}, {0.337, 0.706, 0.914}};
@@ -60,10 +57,7 @@ set_colour(cairo_t *cairo, const struct colour *colour)
 	cairo_set_source_rgb(cairo, colour->red, colour->green, colour->blue);
 }
 
-/*
- * The first series, of all users, is broad if others are drawn over it; when the colours are used up, they come again
- * with dashes.
- */
+/* The first series, of all users, is broad if others are drawn over it; colours that are used up come again with dashes. */
 static void
 set_series(cairo_t *cairo, const struct plot_panel *panel, size_t series)
 {
@@ -240,10 +234,7 @@ compare_scores(const void *a, const void *b)
 	return (one > other) - (one < other);
 }
 
-/*
- * The greatest score on the axis. Leaves out first tries that would press all improvements into one line, at most half
- * of the scores.
- */
+/* The greatest score on the axis: leaves out up to half of the scores, first tries that press all others into one line. */
 static double
 find_top(const struct plot_panel *panel)
 {

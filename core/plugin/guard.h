@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Between the core and the operations of a plugin: each call is timed (loop/watch.h), and an invalid answer becomes an
- * error with a sentence.
- */
+/* Between core and plugin: each operation is timed (loop/watch.h), and an invalid answer becomes an error with a sentence. */
 #ifndef KETTLE_PLUGIN_GUARD_H
 #define KETTLE_PLUGIN_GUARD_H
 

@@ -124,10 +124,7 @@ int rocprof_profile(struct profile *profile, struct kettle_error *err);
 #define REPORT_MAX_BYTES 65536 /* of the text of one run */
 #define REPORT_MAX_WORD 200    /* bytes of a name in it */
 
-/*
- * Appends a name or a value: control characters and bytes that are not UTF-8 replaced, newlines by blanks, cut at `most`
- * bytes. [any]
- */
+/* Appends a name or a value of at most `most` bytes: control characters and non-UTF-8 replaced, newlines by blanks. [any] */
 void report_word(struct buf *out, const char *text, size_t most);
 /* Appends a name of at most REPORT_MAX_WORD bytes, and blanks up to `width` columns, one at least. [any] */
 void report_column(struct buf *out, const char *text, size_t width);
@@ -231,10 +228,7 @@ struct kernels {
 	uint64_t total_ns;
 };
 
-/*
- * Adds the launches of one file that the profile covers, and the names of all; as the readers above. Rows with
- * impossible times are skipped.
- */
+/* Adds one file's launches that the profile covers, and the names of all, as the readers above; skips impossible times. */
 int kernels_add(struct kernels *kernels, struct kernel_match *match, struct kernel_names *names, char *data,
 	size_t size, struct kettle_error *err);
 /* Appends the table, the longest first. */

@@ -290,10 +290,7 @@ on_signal(uv_signal_t *handle, int number)
 	}
 }
 
-/*
- * Blocks or unblocks SIGHUP. A server's SIGHUP waits for a loop that handles it, since otherwise it would end the
- * process.
- */
+/* Blocks or unblocks SIGHUP: a server's waits for a loop that handles it, since otherwise it would end the process. */
 static void
 mask_hangup(int how)
 {
@@ -341,10 +338,7 @@ devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
 		}
 }
 
-/*
- * Calls every machine once: the log then names unreachable ones early, and each removes what an earlier owner left
- * there.
- */
+/* Calls every machine once: the log names unreachable ones early, and each removes what an earlier owner left there. */
 static void
 greet_devices(struct app *app)
 {

@@ -360,10 +360,7 @@ find_same(const struct plugin_set *set, const struct config *config, const char 
 	return NULL;
 }
 
-/*
- * Checks the sections of runners and frontends that have changed: only the next start uses them, and a fault would
- * prevent it.
- */
+/* Checks changed sections of runners and frontends: only the next start uses them, and a fault would prevent it. */
 static int
 check_for_restart(
 	struct plugin_set *set, const struct config *config, const struct config *fresh, struct kettle_error *err)

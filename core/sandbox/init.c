@@ -262,10 +262,7 @@ set_up_base(struct init *self, const int *procs)
 		return 0;
 	if (sandbox_root_build_base(self->plan, &self->proc))
 		return -1;
-	/*
-	 * A second barrier, after seccomp, against nested user namespaces, and against watching the files that the machine
-	 * executes.
-	 */
+	/* A second barrier, after seccomp, against nested user namespaces and against watching what the machine executes. */
 	write_text(self->proc, "sys/user/max_user_namespaces", "0");
 	write_text(self->proc, "sys/user/max_inotify_instances", "0");
 	/* The buffer sizes of connections, by which watch.c counts them. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Starts the payload: the privileges that it drops and the limits that it sets between clone and exec. Private to the
- * library.
- */
+/* Starts the payload: the privileges that it drops and limits that it sets before exec. Private to the library. */
 #ifndef KETTLE_SANDBOX_PAYLOAD_H
 #define KETTLE_SANDBOX_PAYLOAD_H
 

@@ -3,10 +3,7 @@
 #ifndef KETTLE_SANDBOX_PROC_H
 #define KETTLE_SANDBOX_PROC_H
 
-/*
- * Mounts it, while the old root is still there. *ret_proc: a descriptor of a /proc that shows init all processes. 0, or
- * -1 with errno.
- */
+/* Mounts it while the old root is there. *ret_proc: a descriptor of a /proc that shows all processes. 0, or -1 with errno. */
 int sandbox_proc_mount(const char *target, int *ret_proc);
 /* Lets the payload write to the files of its own processes. 0, or -1 with errno. */
 int sandbox_proc_open_own(const char *target);

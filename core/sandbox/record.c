@@ -139,10 +139,7 @@ sandbox_record_accept(int socket)
 	size_t count = 1;
 	int rc = sandbox_message_receive(socket, &byte, 1, 0, &listener, &count);
 	if (rc == 1 && count == 1) {
-		/*
-		 * From Linux 6.6 on, two processes that wait for each other stay on one core, and a call takes a quarter of the
-		 * time.
-		 */
+		/* From Linux 6.6 on, two processes that wait for each other stay on one core, and a call takes a quarter of the time. */
 		(void)ioctl(listener, RECORD_SET_FLAGS, RECORD_SYNC_WAKE_UP);
 		return listener;
 	}

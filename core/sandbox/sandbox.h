@@ -121,10 +121,7 @@ pid_t sandbox_pid(const struct sandbox *sandbox);
  * payload wrote it: open its files with O_NOFOLLOW | O_NONBLOCK and accept regular files only. Owned by the sandbox.
  */
 int sandbox_out_fd(struct sandbox *sandbox);
-/*
- * As sandbox_out_fd, for the payload's files in the cache (report.layered); overlays mark removed files by devices. -1:
- * none.
- */
+/* As sandbox_out_fd, for the payload's files in the cache (report.layered), removed ones as devices. -1: none. */
 int sandbox_cache_fd(struct sandbox *sandbox);
 /*
  * After the end: gives up the output folder and the cache, which frees their contents. That takes long for many files,

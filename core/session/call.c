@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Calls of commands: checks them, routes them to the store, the engine, the owner's socket or this process, and answers
- * each once.
- */
+/* Calls of commands: checked, routed to the store, the engine, the owner's socket or this process, answered once each. */
 #include <config.h>
 
 #include "session/core_internal.h"
@@ -111,10 +108,7 @@ expect_form(struct call *call)
 
 /* ---- the log of a server: a line for each command that changes something ---- */
 
-/*
- * Whether a server logs the command. Internal commands are not acts of users, and engine commands for anybody only
- * read.
- */
+/* Whether a server logs the command. Internal commands are no acts of users, and engine commands for anybody only read. */
 static bool
 is_logged(const struct core *core, const struct command *command)
 {

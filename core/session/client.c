@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The client's end of DB.sock: sends this process's commands to the owner of the database. server.c describes the
- * messages.
- */
+/* The client's end of DB.sock: sends this process's commands to the database's owner, by the messages of server.c. */
 #include <config.h>
 
 #include "session/core_internal.h"
@@ -39,10 +36,7 @@ struct client {
 	void *arg;
 };
 
-/*
- * Returns a call to the router, or answers it with an error. A write that was sent may have happened, so it is not sent
- * again.
- */
+/* Returns a call to the router, or answers it with an error. A write that was sent may have happened: it is not sent again. */
 static void
 give_back(const struct client *client, struct call *call)
 {

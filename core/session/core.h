@@ -158,10 +158,7 @@ struct core {
 	uint64_t local_jobs; /* jobs of task.run so far, for their references */
 };
 
-/*
- * Makes a core without a database. setup's pointers must outlive it. The caller sets languages and runners before the
- * first call.
- */
+/* Makes a core without a database. What setup points to must outlive it. Set languages and runners before the first call. */
 struct core *core_new(const struct core_setup *setup);
 /*
  * Ends this process's work on the database: stops the engine within grace_ms, disconnects clients, closes the store.
@@ -182,10 +179,7 @@ void core_release(struct core *core);
 /* call.c. See host.h: call. [any] */
 int core_call(
 	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg);
-/*
- * See host.h: request. owner: who may cancel it; the caller is not checked. *ret_number: of the call, for core_cancel;
- * may be NULL. [any]
- */
+/* See host.h: request. owner: who may cancel it; the caller is not checked. *ret_number, or NULL: for core_cancel. [any] */
 int core_request(struct core *core, const struct kettle_request *request, const void *owner, uint64_t *ret_number,
 	struct kettle_error *err);
 /* See host.h: request_cancel. [any] */

@@ -106,10 +106,7 @@ void attach_stop(struct core *core, const struct kettle_error *err);
 /* owner.c */
 /* Opens store, engine and socket, with the lock held. On an error undoes everything and releases the lock. */
 int owner_start(struct core *core, struct kettle_error *err);
-/*
- * Everything is closed except for work of core_work: waits for that, then calls core_close's closed, which
- * may free the core. arg: the core.
- */
+/* Everything is closed but work of core_work: after that calls core_close's closed, which may free the core. arg: the core. */
 void core_ended(void *arg);
 /* Closes the owner's parts as core->ending says. again: with less grace than before. */
 void owner_close(struct core *core, bool again);
@@ -133,10 +130,7 @@ void event_feed_free(struct event_feed *feed);
 
 /* server.c */
 int server_listen(struct core *core, struct server **ret_server, struct kettle_error *err);
-/*
- * Answers the calls that it took, sends "bye" to all connections, and closes. Clients keep the calls that it did not
- * take.
- */
+/* Answers the calls that it took, sends "bye" to all connections, closes. Clients keep the calls that it did not take. */
 void server_close(struct server *server, void (*closed)(void *arg), void *arg);
 
 /* client.c */

@@ -99,10 +99,7 @@ state_begin(void *arg)
 	core_attach(access->host->core, state_attached, access);
 }
 
-/*
- * Whether the caller is on the owner's loop thread. Its access then joins the store's queue at once, in the order of
- * the calls.
- */
+/* Whether the caller is on the owner's loop thread: then its access joins the store's queue at once, in the order of calls. */
 static bool
 is_at_store(const struct core *core)
 {
@@ -372,10 +369,7 @@ host_log(const struct kettle_host *table, enum kettle_log_level level, const cha
 	va_end(args);
 }
 
-/*
- * An answer that a plugin waits for. It passes through here once, so that the plugin's time for it is measured in one
- * place.
- */
+/* An answer that a plugin waits for: it passes through here once, where the plugin's time for it is measured. */
 struct watched_answer {
 	const struct core_host *host;
 	const char *what;

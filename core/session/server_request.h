@@ -7,10 +7,7 @@
 
 #include <kettle/error.h>
 
-/*
- * Sends a request as http_send does; its `url` is a path, its body JSON, and the headers are set here. token: the
- * credential, or NULL.
- */
+/* Sends a request as http_send does; `url` is a path, the body JSON, headers are set here. token: credential or NULL. */
 int server_send(const struct core_setup *setup, const void *owner, const char *token,
 	const struct kettle_http_request *request, uint64_t *ret_id, struct kettle_error *err);
 /* Any JSON value from the server, bounded. New reference; NULL: it is none. */

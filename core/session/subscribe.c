@@ -218,10 +218,7 @@ may_see(const struct subscription *subscription, const struct event *event)
 {
 	if (subscription->admin || event->local)
 		return true;
-	/*
-	 * Only the database knows who has joined a closed board, so its live events go only to users who surely may see
-	 * them.
-	 */
+	/* Only the database knows who has joined a closed board: its live events go only to users who surely may see them. */
 	if (event->scope[0] == 'p' && !event->closed)
 		return true;
 	return event->user == subscription->user && subscription->user > 0 && event->scope[0] != 'a';

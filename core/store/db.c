@@ -504,10 +504,7 @@ id_or_null(int64_t id)
 	return id ? json_integer(id) : json_null();
 }
 
-/*
- * Makes the event as db_event_object would read it. RETURNING would give the same, at several times the cost of the
- * insertion.
- */
+/* Makes the event as db_event_object would read it. RETURNING would give the same for several times the cost. */
 static void
 post_event(struct db *db, const char *kind, const char *scope, const int64_t ids[3], const struct names *names,
 	const json_t *data)

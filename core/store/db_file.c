@@ -336,10 +336,7 @@ db_file_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_error 
 	return 0;
 }
 
-/*
- * SQLite then neither looks for a log nor takes locks: safe if the file is complete and no process writes it. New
- * string.
- */
+/* SQLite then looks for no log and takes no locks: safe if the file is complete and no process writes it. New string. */
 static char *
 fixed_uri(const char *path)
 {

@@ -201,10 +201,7 @@ fail_find(const char *source, struct kettle_error *err)
 	return kettle_fail(err, KETTLE_EINVAL, "the file `%s` cannot be read: %s.", source, strerror(error));
 }
 
-/*
- * Whether the file of a descriptor lies below a folder: by the file's place now, not by what its path meant before or
- * after.
- */
+/* Whether a descriptor's file lies below a folder: by the file's place now, not by what its path meant before or after. */
 static bool
 is_found_below(int fd, const char *folder)
 {

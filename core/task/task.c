@@ -258,10 +258,7 @@ task_check_bundle(
 	return check_bundle(languages, bundle, NULL, ret_bundle, err);
 }
 
-/*
- * The bundle of a task as a client would send it, whichever form the task has. ret_label: of its task.yml; not set for
- * a single file.
- */
+/* The bundle of a task as a client sends it, whatever its form. ret_label: of its task.yml; not set for a single file. */
 static int
 task_load(const struct languages *languages, const struct task_form *form, const char *path, const char *lang,
 	json_t **ret_raw, char **ret_label, struct kettle_error *err)
