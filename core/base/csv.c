@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "base/json_text.h"
-#include "base/text.h"
 #include "base/xalloc.h"
 
 static void

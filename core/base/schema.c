@@ -5,7 +5,6 @@
 #include "base/schema.h"
 
 #include <regex.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/cleanup.h"

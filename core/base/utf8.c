@@ -4,10 +4,8 @@
 
 #include "base/utf8.h"
 
-#include <stdint.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"

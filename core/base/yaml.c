@@ -9,7 +9,6 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/pointer.h"
 #include "base/utf8.h"

@@ -21,7 +21,6 @@
 #include "store/db_file.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <string.h>
 
 #define COPY_REPORT_NS UINT64_C(200000000) /* between two reports */

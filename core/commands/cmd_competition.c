@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/schema.h"
-#include "base/text.h"
 #include "base/xalloc.h"
 #include "commands/board_trial.h"
 #include "model/board.h"

@@ -19,8 +19,6 @@
 #include "base/xalloc.h"
 #include "commands/cmd_calibrate_internal.h"
 #include "commands/local_job.h"
-#include "session/core.h"
-#include "task/task.h"
 
 #include <string.h>
 

@@ -12,7 +12,6 @@
 #include "commands/pool_call.h"
 #include "session/core.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static int

@@ -11,8 +11,6 @@
 #include "model/jobs.h"
 #include "model/submissions.h"
 
-#include <strings.h>
-
 /* The submission, if the actor may judge those on its board. */
 static int
 flag_find(const struct command_call *call, json_t **ret_row, struct kettle_error *err)

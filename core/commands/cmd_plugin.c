@@ -7,7 +7,6 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_access.h"
-#include "base/text.h"
 #include "base/yaml.h"
 #include "commands/pool_call.h"
 #include "config/configuration.h"

@@ -11,11 +11,9 @@
 
 #include "commands/handlers.h"
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/nearest.h"
-#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "commands/local_job.h"
 #include "session/core.h"

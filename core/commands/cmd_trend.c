@@ -6,7 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/text.h"
 #include "model/board.h"
 #include "model/ranking.h"
 #include "model/user.h"

@@ -5,7 +5,6 @@
 #include "config/configuration.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -4,7 +4,6 @@
 
 #include "judge/language.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 

@@ -4,7 +4,6 @@
 
 #include "judge/plan.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/cleanup.h"

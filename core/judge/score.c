@@ -5,7 +5,6 @@
 #include "judge/score.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -17,7 +17,6 @@
 #include "base/xalloc.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -18,7 +18,6 @@
 #include "loop/loop_services.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -13,7 +13,6 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/log.h"
-#include "base/times.h"
 #include "base/xalloc.h"
 #include "model/download_urls.h"
 #include "store/db_file.h"

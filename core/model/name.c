@@ -8,7 +8,6 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <uninorm.h>

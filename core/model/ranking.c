@@ -11,7 +11,6 @@
 #include "base/xalloc.h"
 #include "model/board.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define COUNTS "NOT s.practice AND " WOULD_COUNT

@@ -15,7 +15,6 @@
 #include "model/submissions.h"
 #include "model/tokens.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define NEAREST_MAX 1000 /* users among whom the nearest name is looked for */

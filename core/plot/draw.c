@@ -7,7 +7,6 @@
 #include <cairo-svg.h>
 #include <cairo.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
 
 #include "plugin/guard.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/log.h"

@@ -26,7 +26,6 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 
-#include <errno.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>

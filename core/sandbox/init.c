@@ -24,7 +24,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -41,7 +40,6 @@
 #include "sandbox/epoll.h"
 #include "sandbox/landlock.h"
 #include "sandbox/message.h"
-#include "sandbox/payload.h"
 #include "sandbox/root.h"
 #include "sandbox/watch.h"
 

@@ -6,12 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/bounded_json.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"

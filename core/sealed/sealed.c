@@ -9,7 +9,6 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include <zlib.h>
 

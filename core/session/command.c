@@ -11,7 +11,6 @@
 #include "model/actor.h"
 #include "model/user_ref.h"
 
-#include <errno.h>
 #include <string.h>
 #include <strings.h>
 

@@ -9,8 +9,6 @@
 #include "base/text.h"
 #include "store/db.h"
 
-#include <stdint.h>
-
 /* Entry n leads from version n to n + 1. A released entry never changes: a change of the schema is a new entry. */
 static const char *const steps[] = {schema_0001, schema_0002, schema_0003, schema_0004, schema_0005, schema_0006,
 	schema_0007, schema_0008, schema_0009, schema_0010, schema_0011, schema_0012, schema_0013, schema_0014, schema_0015,

@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/hash.h"
