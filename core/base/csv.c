@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/json_text.h"
 #include "base/xalloc.h"
 
@@ -55,9 +56,8 @@ put_value(FILE *out, const json_t *value)
 void
 csv_put(FILE *out, const json_t *row, bool names)
 {
-	const char *name, *between = "";
-	json_t *value;
-	json_object_foreach((json_t *)row, name, value) {
+	const char *between = "";
+	json_object_each(row, name, value) {
 		(void)fputs(between, out);
 		if (names)
 			put_field(out, name);

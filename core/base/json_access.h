@@ -8,6 +8,16 @@
 #include <string.h>
 #include <strings.h>
 
+/* Loops over an array and over the members of an object, which may be NULL. They declare `item`, `key` and `value`. */
+#define json_array_each(array, item) \
+	for (json_t * item, *item##_of = (json_t *)(array); item##_of; item##_of = NULL) \
+		for (size_t item##_at = 0; (item = json_array_get(item##_of, item##_at)); item##_at++)
+#define json_object_each(object, key, value) \
+	for (json_t * value, *value##_of = (json_t *)(object); value##_of; value##_of = NULL) \
+		for (const char *key = json_object_iter_key(json_object_iter(value##_of)); \
+			 key && (value = json_object_iter_value(json_object_key_to_iter(key))); \
+			 key = json_object_iter_key(json_object_iter_next(value##_of, json_object_key_to_iter(key))))
+
 /* The text of a member; NULL: there is none. */
 static inline const char *
 json_text_or_null(const json_t *object, const char *key)

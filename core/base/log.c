@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/json_text.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -185,9 +186,7 @@ put_value(struct line *line, const json_t *value, bool json)
 static void
 put_fields(struct line *line, const json_t *fields, bool json)
 {
-	const char *name;
-	json_t *value;
-	json_object_foreach((json_t *)fields, name, value) {
+	json_object_each(fields, name, value) {
 		if (json_is_null(value) || json_is_object(value) || json_is_array(value))
 			continue;
 		struct line field;

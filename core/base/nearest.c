@@ -4,6 +4,8 @@
 
 #include "base/nearest.h"
 
+#include "base/json_access.h"
+
 #include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,9 +92,7 @@ const char *
 nearest_key(const char *word, const json_t *object)
 {
 	struct best best = {0};
-	const char *key;
-	json_t *value;
-	json_object_foreach((json_t *)object, key, value)
+	json_object_each(object, key, value)
 		consider(word, key, &best);
 	return best.name;
 }

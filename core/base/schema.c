@@ -95,9 +95,7 @@ is_type(const json_t *value)
 static bool
 is_names(const json_t *value)
 {
-	size_t i;
-	json_t *name;
-	json_array_foreach((json_t *)value, i, name) {
+	json_array_each(value, name) {
 		if (!json_is_string(name))
 			return false;
 	}
@@ -107,11 +105,9 @@ is_names(const json_t *value)
 static bool
 is_type_or_types(const json_t *value)
 {
-	size_t i;
-	json_t *type;
 	if (!json_is_array(value))
 		return is_type(value);
-	json_array_foreach((json_t *)value, i, type) {
+	json_array_each(value, type) {
 		if (!is_type(type))
 			return false;
 	}
@@ -169,19 +165,16 @@ static int
 check_inner(struct schema_loader *loader, enum form form, const json_t *value)
 {
 	int rc = 0;
-	size_t i;
-	const char *key;
-	json_t *inner;
 	if (form == FORM_SCHEMA || (form == FORM_BOOL_OR_SCHEMA && json_is_object(value)))
 		return check_schema(loader, value);
 	if (form == FORM_SCHEMAS) {
-		json_array_foreach((json_t *)value, i, inner) {
+		json_array_each(value, inner) {
 			if (rc == 0)
 				rc = check_schema(loader, inner);
 		}
 	}
 	if (form == FORM_SCHEMA_MAP) {
-		json_object_foreach((json_t *)value, key, inner) {
+		json_object_each(value, key, inner) {
 			if (rc == 0)
 				rc = check_schema(loader, inner);
 		}
@@ -215,9 +208,7 @@ check_schema(struct schema_loader *loader, const json_t *schema)
 		return kettle_fail(loader->err, KETTLE_EINVAL, "The schema is nested too deeply.");
 	loader->depth++;
 	int rc = 0;
-	const char *key;
-	json_t *value;
-	json_object_foreach((json_t *)schema, key, value) {
+	json_object_each(schema, key, value) {
 		rc = check_keyword(loader, key, value);
 		if (rc)
 			break;
@@ -258,13 +249,11 @@ type_is(const char *type, const json_t *value)
 bool
 schema_type_matches(const json_t *type, const json_t *value)
 {
-	size_t i;
-	json_t *one;
 	if (!type)
 		return true;
 	if (json_is_string(type))
 		return type_is(json_string_value(type), value);
-	json_array_foreach((json_t *)type, i, one) {
+	json_array_each(type, one) {
 		if (type_is(json_string_value(one), value))
 			return true;
 	}
@@ -281,9 +270,7 @@ schema_fits(const json_t *root, const json_t *schema, const json_t *value)
 	}
 	if (!schema_type_matches(json_object_get(schema, "type"), value))
 		return false;
-	size_t i;
-	json_t *name;
-	json_array_foreach(json_object_get(schema, "required"), i, name) {
+	json_array_each(json_object_get(schema, "required"), name) {
 		if (json_is_object(value) && !json_object_get(value, json_string_value(name)))
 			return false;
 	}
@@ -307,10 +294,7 @@ expand_sizes(const json_t *root, const json_t *schema, json_t *value, unsigned d
 {
 	const json_t *properties = json_object_get(schema, "properties"), *items = json_object_get(schema, "items"), *inner;
 	const json_t *rest = json_object_get(schema, "additionalProperties");
-	const char *key;
-	json_t *member;
-	size_t i;
-	json_object_foreach(value, key, member) {
+	json_object_each(value, key, member) {
 		inner = json_object_get(properties, key) ? json_object_get(properties, key) : rest;
 		json_t *size = size_meant(root, inner, member);
 		if (size)
@@ -318,20 +302,18 @@ expand_sizes(const json_t *root, const json_t *schema, json_t *value, unsigned d
 		else
 			expand_inner(root, inner, member, depth);
 	}
-	json_array_foreach(value, i, member)
+	json_array_each(value, member)
 		expand_inner(root, items, member, depth);
 }
 
 static void
 expand_inner(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
 {
-	size_t i;
-	json_t *inner;
 	if (depth >= SCHEMA_MAX_DEPTH || !(json_is_object(value) || json_is_array(value)))
 		return;
 	if (json_object_get(schema, "$ref"))
 		expand_inner(root, schema_resolve(root, schema), value, depth + 1);
-	json_array_foreach(json_object_get(schema, "oneOf"), i, inner) {
+	json_array_each(json_object_get(schema, "oneOf"), inner) {
 		if (schema_fits(root, inner, value)) {
 			expand_inner(root, inner, value, depth + 1);
 			break;
@@ -353,16 +335,14 @@ fill_object(const json_t *root, const json_t *schema, json_t *value, unsigned de
 {
 	const json_t *properties = json_object_get(schema, "properties"), *inner;
 	const json_t *rest = json_object_get(schema, "additionalProperties");
-	const char *key;
-	json_t *member;
 	int rc = 0;
-	json_object_foreach((json_t *)properties, key, member) {
+	json_object_each(properties, key, member) {
 		json_t *preset = json_object_get(schema_resolve(root, member), "default");
 		preset = json_object_get(member, "default") ? json_object_get(member, "default") : preset;
 		if (preset && !json_object_get(value, key))
 			json_object_set_new(value, key, json_deep_copy(preset));
 	}
-	json_object_foreach(value, key, member) {
+	json_object_each(value, key, member) {
 		inner = json_object_get(properties, key);
 		if (!inner)
 			inner = rest;
@@ -376,13 +356,11 @@ static int
 schema_fill(const json_t *root, const json_t *schema, json_t *value, unsigned depth)
 {
 	int rc = 0;
-	size_t i;
-	json_t *inner;
 	if (depth >= SCHEMA_MAX_DEPTH)
 		return KETTLE_EINVAL;
 	if (json_object_get(schema, "$ref"))
 		rc = schema_fill(root, schema_resolve(root, schema), value, depth + 1);
-	json_array_foreach(json_object_get(schema, "oneOf"), i, inner) {
+	json_array_each(json_object_get(schema, "oneOf"), inner) {
 		if (rc == 0 && schema_fits(root, inner, value)) {
 			rc = schema_fill(root, inner, value, depth + 1);
 			break;
@@ -391,7 +369,7 @@ schema_fill(const json_t *root, const json_t *schema, json_t *value, unsigned de
 	if (rc == 0 && json_is_object(value))
 		rc = fill_object(root, schema, value, depth + 1);
 	const json_t *items = json_object_get(schema, "items");
-	json_array_foreach(value, i, inner) {
+	json_array_each(value, inner) {
 		if (rc == 0 && items)
 			rc = schema_fill(root, items, inner, depth + 1);
 	}

@@ -99,9 +99,7 @@ static void
 say_keys(struct buf *out, const json_t *map, size_t most)
 {
 	size_t n = 0, count = json_object_size(map);
-	const char *key;
-	json_t *unused;
-	json_object_foreach((json_t *)map, key, unused) {
+	json_object_each(map, key, unused) {
 		if (n == most) {
 			buf_adds(out, " …");
 			break;
@@ -323,11 +321,10 @@ static const char *
 nearest_choice(const json_t *choices, const json_t *value)
 {
 	AUTO_FREE const char **names = xcalloc(json_array_size(choices) + 1, sizeof(*names));
-	size_t i, count = 0;
-	json_t *choice;
+	size_t count = 0;
 	if (!json_is_string(value))
 		return NULL;
-	json_array_foreach((json_t *)choices, i, choice) {
+	json_array_each(choices, choice) {
 		if (json_is_string(choice))
 			names[count++] = json_string_value(choice);
 	}
@@ -510,10 +507,9 @@ static int
 schema_check_names(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	const json_t *names = json_object_get(schema, "propertyNames");
-	const char *pattern = json_text_or_null(names, "pattern"), *key;
-	json_t *unused;
+	const char *pattern = json_text_or_null(names, "pattern");
 	int rc = 0;
-	json_object_foreach((json_t *)value, key, unused) {
+	json_object_each(value, key, unused) {
 		if (rc || !pattern)
 			break;
 		if (schema_matches(check, pattern, key, strlen(key)))
@@ -528,10 +524,8 @@ schema_check_names(struct check *check, const json_t *schema, const json_t *valu
 static int
 check_required(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
-	size_t i;
-	json_t *name;
 	int rc = 0;
-	json_array_foreach(json_object_get(schema, "required"), i, name) {
+	json_array_each(json_object_get(schema, "required"), name) {
 		if (rc)
 			break;
 		if (json_object_get(value, json_string_value(name)))
@@ -545,11 +539,9 @@ check_required(struct check *check, const json_t *schema, const json_t *value, c
 static int
 check_object(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
-	const char *key;
-	json_t *member;
 	/* Names first: a mistyped key that was meant as a required one is the better hint. */
 	int rc = schema_check_names(check, schema, value, node);
-	json_object_foreach((json_t *)value, key, member) {
+	json_object_each(value, key, member) {
 		if (rc)
 			return rc;
 		rc = check_member(check, schema, key, member, node);
@@ -566,12 +558,11 @@ check_object(struct check *check, const json_t *schema, const json_t *value, con
 static int
 check_one_of(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
-	size_t i, passed = 0, meant = 0;
-	json_t *alternative;
+	size_t passed = 0, meant = 0;
 	struct kettle_error first = {0}, *err = check->err;
 	json_t *faults = check->faults;
 	check->faults = NULL;
-	json_array_foreach(json_object_get(schema, "oneOf"), i, alternative) {
+	json_array_each(json_object_get(schema, "oneOf"), alternative) {
 		struct kettle_error found = {0};
 		if (!schema_fits(check->root, alternative, value))
 			continue;
@@ -601,11 +592,9 @@ static int
 check_choice(struct check *check, const json_t *schema, const json_t *value, const struct path_node *node)
 {
 	const json_t *only = json_object_get(schema, "const"), *choices = json_object_get(schema, "enum");
-	size_t i;
-	json_t *choice;
 	if (only && !json_equal(only, value))
 		return mismatch(check, schema, value, node);
-	json_array_foreach((json_t *)choices, i, choice) {
+	json_array_each(choices, choice) {
 		if (json_equal(choice, value))
 			return 0;
 	}

@@ -10,6 +10,7 @@
 #include <yaml.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/pointer.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
@@ -135,16 +136,13 @@ static unsigned
 measure_node(const json_t *node, size_t *count, size_t *text)
 {
 	unsigned deepest = 0, depth;
-	size_t i;
-	const char *key;
-	json_t *inner;
 	++*count;
 	*text += json_string_length(node);
-	json_array_foreach((json_t *)node, i, inner) {
+	json_array_each(node, inner) {
 		depth = measure_node(inner, count, text);
 		deepest = depth > deepest ? depth : deepest;
 	}
-	json_object_foreach((json_t *)node, key, inner) {
+	json_object_each(node, key, inner) {
 		*text += strlen(key);
 		depth = measure_node(inner, count, text);
 		deepest = depth > deepest ? depth : deepest;
@@ -232,10 +230,8 @@ static int
 keep_merge(struct reader *reader, json_t *merges, json_t *node_take, const yaml_mark_t *mark)
 {
 	AUTO_JSON json_t *node = node_take;
-	size_t i;
-	json_t *one;
 	bool list = json_is_array(node);
-	json_array_foreach(node, i, one) {
+	json_array_each(node, one) {
 		if (!json_is_object(one))
 			list = false;
 	}
@@ -314,9 +310,7 @@ read_map(struct reader *reader, json_t **ret_node)
 			rc = read_member(reader, &event, map, merges);
 		yaml_event_delete(&event);
 	}
-	size_t i;
-	json_t *merge;
-	json_array_foreach(merges, i, merge)
+	json_array_each(merges, merge)
 		json_object_update_missing(map, merge);
 	if (rc == 0)
 		*ret_node = STEAL(map);

@@ -82,10 +82,8 @@ cmd_admin_verify(const struct command_call *call, json_t **ret_result, struct ke
 {
 	AUTO_JSON json_t *checks = NULL;
 	int rc = verify_database(call->db, call->env->spool, &checks, err);
-	size_t i;
-	json_t *check;
 	bool ok = rc == 0;
-	json_array_foreach(checks, i, check)
+	json_array_each(checks, check)
 		ok = ok && json_array_size(json_object_get(check, "violations")) == 0;
 	if (rc == 0)
 		*ret_result = json_pack("{s:b, s:O}", "ok", ok, "checks", checks);

@@ -289,9 +289,8 @@ cmd_board_list(const struct command_call *call, json_t **ret_result, struct kett
 		call->db, call->actor, member_true(call->args, "all"), !member_true(call->args, "short"), &boards, err);
 	if (rc < 0)
 		return rc;
-	json_t *taken = json_array(), *board;
-	size_t i;
-	json_array_foreach(boards, i, board) {
+	json_t *taken = json_array();
+	json_array_each(boards, board) {
 		bool takes = !file || takes_file(call->env->languages, board, file);
 		(void)json_object_del(board, "language");
 		if (takes)

@@ -33,9 +33,7 @@ template_load(const struct command_call *call, struct board *ret_board, json_t *
 static const char *
 task_file(const json_t *files, const json_t *contents)
 {
-	const char *name;
-	json_t *file;
-	json_object_foreach((json_t *)files, name, file) {
+	json_object_each(files, name, file) {
 		if (json_equal(file, contents))
 			return name;
 	}
@@ -72,16 +70,15 @@ hide_secrets(json_t *step)
 static json_t *
 shown_plan(const json_t *plan, const json_t *bundle)
 {
-	json_t *shown = json_deep_copy(plan), *step;
+	json_t *shown = json_deep_copy(plan);
 	const json_t *files = json_object_get(bundle, "files");
 	const char *submission = json_text_or_null(bundle, "submission");
-	size_t i;
 	if (!shown)
 		return NULL;
 	shorten(json_object_get(shown, "files"), files);
 	if (json_object_get(json_object_get(shown, "files"), submission))
 		(void)json_object_set_new(json_object_get(shown, "files"), submission, json_pack("{s:b}", "submission", 1));
-	json_array_foreach(json_object_get(shown, "steps"), i, step) {
+	json_array_each(json_object_get(shown, "steps"), step) {
 		shorten(json_object_get(step, "inputs"), files);
 		shorten(json_object_get(json_object_get(step, "referee"), "inputs"), files);
 		shorten(json_object_get(json_object_get(step, "solver"), "inputs"), files);
@@ -189,14 +186,14 @@ cmd_board_task(const struct command_call *call, json_t **ret_result, struct kett
 static void
 add_directives(struct buf *text, const char *comment, const json_t *board)
 {
-	const json_t *devices = json_object_get(board, "gpu_types"), *device;
-	size_t i, count = json_array_size(devices);
+	const json_t *devices = json_object_get(board, "gpu_types");
+	size_t count = json_array_size(devices);
 	buf_printf(text, "%s!POPCORN leaderboard %s\n", comment, json_text_or_empty(board, "name"));
 	/* More devices than a header may name: the submitter chooses. */
 	if (count == 0 || count > HEADER_MAX_DEVICES)
 		return;
 	buf_printf(text, "%s!POPCORN gpus", comment);
-	json_array_foreach((json_t *)devices, i, device)
+	json_array_each(devices, device)
 		buf_printf(text, " %s", json_string_value(device));
 	buf_adds(text, "\n");
 }
@@ -269,9 +266,7 @@ static void
 add_templates(struct template_choice *choice, const json_t *templates, const char *wanted)
 {
 	const struct language *language = wanted ? language_find(choice->languages, wanted) : NULL;
-	const char *name;
-	json_t *one;
-	json_object_foreach((json_t *)templates, name, one) {
+	json_object_each(templates, name, one) {
 		bool of_language = language && lists(language->ops->template_names, name);
 		if (wanted && strcasecmp(wanted, name) != 0 && !of_language)
 			continue;
@@ -297,9 +292,7 @@ fail_nothing(
 	const struct template_choice *choice, const json_t *templates, const char *wanted, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = json_array();
-	const char *name;
-	json_t *one;
-	json_object_foreach((json_t *)templates, name, one)
+	json_object_each(templates, name, one)
 		json_array_append_new(names, json_string(name));
 	size_t skeletons =
 		choice->language && json_object_size(templates) == 0 ? choice->language->ops->skeletons_count : 0;

@@ -432,11 +432,9 @@ calibrate_choose(struct calibration_run *c, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = engine_devices(c->core->engine);
 	const json_t *wanted = json_object_get(c->args, "device");
-	size_t i, k;
-	json_t *device, *unit, *one;
-	json_array_foreach((json_t *)wanted, i, one) {
+	json_array_each(wanted, one) {
 		bool found = false;
-		json_array_foreach(devices, k, device)
+		json_array_each(devices, device)
 			found = found || strcasecmp(json_text_or_empty(device, "name"), json_string_value(one)) == 0;
 		if (found)
 			continue;
@@ -444,8 +442,8 @@ calibrate_choose(struct calibration_run *c, struct kettle_error *err)
 		return kettle_fail(
 			err, KETTLE_EINVAL, "There is no device `%s` here%s%s%s", json_string_value(one), NEAREST_END(near));
 	}
-	json_array_foreach(devices, i, device)
-		json_array_foreach(json_object_get(device, "units"), k, unit)
+	json_array_each(devices, device)
+		json_array_each(json_object_get(device, "units"), unit)
 			if (is_wanted(wanted, json_text_or_empty(device, "name")) &&
 				strcmp(json_text_or_empty(unit, "state"), "removed") != 0) {
 				(void)json_object_set(unit, "device", json_object_get(device, "name"));

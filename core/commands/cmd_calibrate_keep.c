@@ -39,9 +39,8 @@ calibrate_is_partial(const struct calibration_run *c)
 static void
 put_parts(struct buf *text, const struct calibration_run *c)
 {
-	const char *name, *between = "";
-	json_t *part;
-	json_object_foreach(c->parts, name, part) {
+	const char *between = "";
+	json_object_each(c->parts, name, part) {
 		buf_printf(text, "%s%s", between, name);
 		between = ", ";
 	}
@@ -51,9 +50,7 @@ static void
 drop_changed_parts(struct calibration_run *c)
 {
 	char hash[65];
-	size_t i;
-	json_t *bundle;
-	json_array_foreach(c->tasks, i, bundle) {
+	json_array_each(c->tasks, bundle) {
 		const char *name = json_text_or_empty(bundle, "name");
 		const json_t *part = json_object_get(c->parts, name);
 		blobs_task_hash(bundle, hash);
@@ -111,9 +108,7 @@ calibrate_join_parts(const struct calibration_run *c)
 {
 	AUTO_JSON json_t *names = json_object(), *spreads = json_object();
 	char now[TIME_TEXT_SIZE];
-	const char *name;
-	json_t *part;
-	json_object_foreach(c->parts, name, part) {
+	json_object_each(c->parts, name, part) {
 		(void)json_object_update(names, json_object_get(part, "names"));
 		(void)json_object_update(spreads, json_object_get(part, "spreads"));
 	}
@@ -168,12 +163,10 @@ static void
 put_measured(struct buf *text, const struct calibration_run *c)
 {
 	AUTO_JSON json_t *missing = missing_tasks(c);
-	size_t i;
-	json_t *name;
 	buf_printf(text, "keeps %s", json_object_size(c->parts) ? "what was measured of " : "nothing of this calibration");
 	put_parts(text, c);
 	buf_printf(text, "; missing: ");
-	json_array_foreach(missing, i, name)
+	json_array_each(missing, name)
 		buf_printf(text, "%s, ", json_string_value(name));
 	buf_printf(text, "its leaderboards");
 }

@@ -41,9 +41,7 @@ calibrate_unit(const struct calibration_run *c)
 const json_t *
 calibrate_row(const struct calibration_run *c)
 {
-	size_t i;
-	json_t *row;
-	json_array_foreach(c->stored, i, row)
+	json_array_each(c->stored, row)
 		if (strcasecmp(json_text_or_empty(row, "device"), json_text_or_empty(calibrate_unit(c), "device")) == 0 &&
 			strcmp(json_text_or_empty(row, "key"), json_text_or_empty(calibrate_unit(c), "key")) == 0)
 			return row;

@@ -296,10 +296,8 @@ static int
 find_absent(struct sync *sync, struct kettle_error *err)
 {
 	AUTO_JSON json_t *boards = NULL;
-	size_t i;
-	const json_t *board;
 	int rc = board_set_list(sync->db, sync->set, &boards, err);
-	json_array_foreach(boards, i, board) {
+	json_array_each(boards, board) {
 		const char *name = json_text_or_empty(board, "name");
 		AUTO_FREE char *folded = fold(name);
 		if (member_true(board, "listed") && !json_object_get(sync->names, folded))
@@ -328,8 +326,6 @@ check_set_name(struct db *db, const char *name, struct kettle_error *err)
 static int
 sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
 {
-	size_t i;
-	json_t *problem;
 	const char *error = json_text_or_null(set, "error");
 	if (error)
 		return sync_add(sync, "errors", json_pack("{s:O, s:s}", "name", json_object_get(set, "name"), "error", error));
@@ -337,7 +333,7 @@ sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
 	sync->set = json_text_or_null(set, "name");
 	sync->file = json_object_get(set, "file");
 	sync->standings = json_object_get(set, "standings");
-	json_array_foreach(json_object_get(set, "problems"), i, problem)
+	json_array_each(json_object_get(set, "problems"), problem)
 		if (rc == 0)
 			rc = sync_problem(sync, problem, err);
 	return rc < 0 ? rc : find_absent(sync, err);
@@ -363,12 +359,10 @@ cmd_competition_sync(const struct command_call *call, json_t **ret_result, struc
 		.trial = call->trial,
 		.plan = call->plans && !force ? plan : NULL,
 	};
-	size_t i;
-	json_t *set;
 	int rc = schema_load(sets_schema, &schema, err);
 	if (rc == 0)
 		rc = schema_check(schema, problems, "problems", NULL, err);
-	json_array_foreach(json_object_get(problems, "sets"), i, set)
+	json_array_each(json_object_get(problems, "sets"), set)
 		if (rc == 0)
 			rc = sync_set(&sync, set, err);
 	if (rc == 0)

@@ -35,9 +35,8 @@ complete_devices(const struct command_call *call, const char *prefix, json_t **r
 	int rc = device_names(call, &names, err);
 	if (rc < 0)
 		return rc;
-	json_t *values = json_array(), *name;
-	size_t i;
-	json_array_foreach(names, i, name)
+	json_t *values = json_array();
+	json_array_each(names, name)
 		if (strncasecmp(json_string_value(name), prefix, strlen(prefix)) == 0 && json_array_size(values) < COMPLETE_MAX)
 			(void)json_array_append_new(values, json_pack("{s:O}", "value", name));
 	*ret_values = values;

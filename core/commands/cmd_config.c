@@ -125,9 +125,7 @@ check_cores(const struct config_check *check, const char *pointer, const json_t 
 static bool
 names_a_device(const struct config *config)
 {
-	const char *pointer;
-	json_t *unused;
-	json_object_foreach(config->places, pointer, unused)
+	json_object_each(config->places, pointer, unused)
 		if (strncmp(pointer, "/devices/", strlen("/devices/")) == 0)
 			return true;
 	return json_object_size(json_object_get(config->root, "devices")) > 0;
@@ -137,13 +135,12 @@ static void
 check_devices(const struct config_check *check)
 {
 	const json_t *root = check->core->config->root;
-	const char *name;
-	json_t *device, *unit;
+	json_t *unit;
 	size_t i;
 	if (!names_a_device(check->core->config))
 		add_fault(check, "/devices", "names no device, so nothing can run.");
 	check_cores(check, "/build/cores", json_object_get(json_object_get(root, "build"), "cores"));
-	json_object_foreach(json_object_get(root, "devices"), name, device)
+	json_object_each(json_object_get(root, "devices"), name, device)
 		json_array_foreach(json_object_get(device, "units"), i, unit) {
 			if (!member_is(unit, "runner", HERE))
 				continue;
@@ -169,9 +166,7 @@ check_http(const struct config_check *check)
 static const char *
 key_of_tool(const json_t *section, const char *tool)
 {
-	const char *key;
-	json_t *value;
-	json_object_foreach((json_t *)section, key, value)
+	json_object_each(section, key, value)
 		if (json_is_string(value) && strcmp(json_string_value(value), tool) == 0)
 			return key;
 	return NULL;
@@ -187,9 +182,7 @@ check_tools(const struct config_check *check, const json_t *found)
 	for (size_t i = 0; i < languages->count; i++) {
 		const struct language *language = &languages->items[i];
 		AUTO_JSON json_t *tools = language->ops->tools ? language->ops->tools(language->self) : NULL;
-		size_t k;
-		json_t *tool;
-		json_array_foreach(tools, k, tool) {
+		json_array_each(tools, tool) {
 			const char *name = json_string_value(tool);
 			const char *key = key_of_tool(json_object_get(sections, language->name), name);
 			AUTO_FREE char *pointer = xasprintf("/languages/%s/%s", language->name, key ? key : "");
@@ -225,15 +218,13 @@ on_config_check_described(void *arg, const struct kettle_error *err, json_t *gre
 {
 	struct runner_query *query = arg;
 	struct config_check *check = query->check;
-	const char *tool;
-	json_t *parts;
 	if (err->code < 0 && !check->answered)
 		(void)json_array_append_new(check->warnings,
 			json_sprintf("The tools of the runner `%s` are not checked: %s", query->runner, err->message));
 	if (err->code == 0 && !check->answered && strcmp(query->runner, HERE) == 0)
 		check_tools(check, json_object_get(greeting, "tools"));
 	if (err->code == 0 && !check->answered)
-		json_object_foreach(json_object_get(greeting, "parts"), tool, parts)
+		json_object_each(json_object_get(greeting, "parts"), tool, parts)
 			if (list_has_text(check->tools, tool))
 				(void)json_array_append_new(check->toolkits,
 					json_pack("{s:s, s:s, s:O}", "runner", query->runner, "tool", tool, "parts", parts));
@@ -245,9 +236,7 @@ on_config_check_described(void *arg, const struct kettle_error *err, json_t *gre
 static const json_t *
 unit_with(const struct core *core, const char *runner)
 {
-	const char *name;
-	json_t *device;
-	json_object_foreach(core->devices, name, device) {
+	json_object_each(core->devices, name, device) {
 		const json_t *unit = json_array_get(json_object_get(device, "units"), 0);
 		const char *own = json_text_or_null(unit, "runner");
 		if (strcmp(own ? own : "local", runner) == 0)

@@ -49,10 +49,8 @@ static int
 store_units(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct unit_change *c = arg;
-	size_t i;
-	json_t *unit;
 	int rc = 0;
-	json_array_foreach(c->changed, i, unit)
+	json_array_each(c->changed, unit)
 		if (rc == 0)
 			rc = settings_unit_set(db, unit, c->disabled ? UNIT_OPERATOR : UNIT_ENABLED, true, err);
 	return rc;
@@ -62,11 +60,9 @@ static void
 on_unit_change_stored(void *arg, const struct kettle_error *err)
 {
 	struct unit_change *c = arg;
-	size_t i;
-	json_t *unit;
 	if (err)
 		c->err = *err;
-	json_array_foreach(err ? NULL : c->changed, i, unit) {
+	json_array_each(err ? NULL : c->changed, unit) {
 		if (c->core->engine)
 			engine_unit_set(c->core->engine, unit, c->disabled, c->reason);
 		(void)json_object_del(unit, "key");
@@ -129,18 +125,14 @@ try_next(struct unit_change *c)
 static int
 unit_change_choose(struct unit_change *c, const json_t *names, struct kettle_error *err)
 {
-	size_t i, k;
-	json_t *name, *unit;
-	json_array_foreach(names, i, name) {
+	json_array_each(names, name) {
 		AUTO_JSON json_t *found = engine_units(c->core->engine, json_string_value(name));
 		if (json_array_size(found) == 0)
 			return kettle_fail(err, KETTLE_ENOENT,
 				"There is no unit and no device `%s` here; `kettle device list` shows them.", json_string_value(name));
-		json_array_foreach(found, k, unit) {
+		json_array_each(found, unit) {
 			bool known = false;
-			size_t n;
-			json_t *one;
-			json_array_foreach(c->units, n, one)
+			json_array_each(c->units, one)
 				known = known || json_equal(one, unit);
 			if (!known)
 				(void)json_array_append(c->units, unit);
@@ -173,14 +165,12 @@ cmd_device_disable(struct core *core, const struct actor *actor, const json_t *a
 	const char *reason = json_text_or_null(args, "reason");
 	AUTO_FREE char *clean = sanitize_line(reason ? reason : "", REASON_MAX);
 	AUTO_BUF struct buf text = {0};
-	size_t i;
-	json_t *unit;
 	buf_printf(&text, "by %s%s%s", actor->name, clean && *clean ? ": " : "", clean ? clean : "");
 	struct unit_change *c = unit_change_begin(core, args, true, answer, arg);
 	if (!c)
 		return;
 	utf8_copy(c->reason, sizeof(c->reason), text.data);
-	json_array_foreach(c->units, i, unit)
+	json_array_each(c->units, unit)
 		unit_change_take(c, unit);
 	change(c);
 }
@@ -190,8 +180,6 @@ cmd_device_enable(struct core *core, const struct actor *actor, const json_t *ar
 {
 	bool test = member_true(args, "test");
 	struct unit_change *c = unit_change_begin(core, args, false, answer, arg);
-	size_t i;
-	json_t *unit;
 	if (!c)
 		return;
 	(void)snprintf(c->reason, sizeof(c->reason), "by %s%s", actor->name, test ? ", after a test" : "");
@@ -199,7 +187,7 @@ cmd_device_enable(struct core *core, const struct actor *actor, const json_t *ar
 		try_next(c);
 		return;
 	}
-	json_array_foreach(c->units, i, unit)
+	json_array_each(c->units, unit)
 		unit_change_take(c, unit);
 	change(c);
 }

@@ -82,9 +82,8 @@ verify_conclude(struct calibration_run *c)
 {
 	const json_t *unit = calibrate_unit(c);
 	AUTO_FREE char *error = NULL;
-	size_t i, passed = 0;
-	json_t *row;
-	json_array_foreach(c->parts, i, row) {
+	size_t passed = 0;
+	json_array_each(c->parts, row) {
 		passed += member_is(row, "state", "passed");
 		if (!error && member_is(row, "state", "failed"))
 			error = xasprintf("%s: %s", json_text_or_empty(row, "name"), json_text_or_empty(row, "error"));

@@ -57,9 +57,7 @@ add_stored(const struct device_listing *listing, const json_t *device, json_t *u
 {
 	const char *name = json_text_or_null(device, "name");
 	const char *key = json_text_or_empty(unit, "key");
-	size_t i;
-	json_t *row;
-	json_array_foreach(listing->stored, i, row) {
+	json_array_each(listing->stored, row) {
 		json_t *facts = json_object_get(row, "facts");
 		if (strcasecmp(json_text_or_null(row, "device"), name) != 0 || strcmp(json_text_or_empty(row, "key"), key) != 0)
 			continue;
@@ -87,11 +85,10 @@ shown_devices(const struct device_listing *listing)
 {
 	if (listing->whole)
 		return json_incref(listing->devices);
-	json_t *list = json_array(), *device, *unit;
-	size_t i, k;
-	json_array_foreach(listing->devices, i, device) {
+	json_t *list = json_array();
+	json_array_each(listing->devices, device) {
 		json_t *shown = json_copy(device), *units = json_array();
-		json_array_foreach(json_object_get(device, "units"), k, unit)
+		json_array_each(json_object_get(device, "units"), unit)
 			(void)json_array_append_new(units, public_unit(unit));
 		(void)json_object_set_new(shown, "units", units);
 		(void)json_object_del(shown, "budget");
@@ -104,11 +101,9 @@ static void
 answer_once(struct device_listing *listing)
 {
 	struct kettle_error none = {0};
-	size_t i, k;
-	json_t *device, *unit;
 	loop_timer_stop(listing->core->setup.io, STEAL(listing->timer));
-	json_array_foreach(listing->answered ? NULL : listing->devices, i, device)
-		json_array_foreach(json_object_get(device, "units"), k, unit)
+	json_array_each(listing->answered ? NULL : listing->devices, device)
+		json_array_each(json_object_get(device, "units"), unit)
 			add_stored(listing, device, unit);
 	if (!listing->answered) {
 		AUTO_JSON json_t *shown = shown_devices(listing);
@@ -229,10 +224,8 @@ device_list_describe(struct device_listing *listing, const json_t *device, json_
 static void
 describe_all(struct device_listing *listing)
 {
-	size_t i, k;
-	json_t *device, *unit;
-	json_array_foreach(listing->devices, i, device)
-		json_array_foreach(json_object_get(device, "units"), k, unit)
+	json_array_each(listing->devices, device)
+		json_array_each(json_object_get(device, "units"), unit)
 			device_list_describe(listing, device, unit);
 }
 
@@ -241,11 +234,9 @@ static void
 on_device_list_stored(void *arg, const struct kettle_error *err)
 {
 	struct device_listing *listing = arg;
-	size_t i;
-	json_t *device;
 	(void)err;
 	listing->stored = STEAL(listing->reading);
-	json_array_foreach(listing->paused ? listing->devices : NULL, i, device)
+	json_array_each(listing->paused ? listing->devices : NULL, device)
 		(void)json_object_set_new(device, "paused", json_true());
 	if (listing->known) {
 		answer_once(listing);
@@ -262,14 +253,13 @@ add_remarks(const struct core *core, json_t *devices)
 	const struct languages *languages = core->languages;
 	AUTO_JSON json_t *remarks = json_array();
 	size_t i;
-	json_t *device;
 	for (i = 0; i < languages->count; i++) {
 		const struct language *language = &languages->items[i];
 		const char *remark = language->ops->remark ? language->ops->remark(language->self) : NULL;
 		if (remark)
 			(void)json_array_append_new(remarks, json_sprintf("%s: %s", language->name, remark));
 	}
-	json_array_foreach(json_array_size(remarks) > 0 ? devices : NULL, i, device)
+	json_array_each(json_array_size(remarks) > 0 ? devices : NULL, device)
 		(void)json_object_set(device, "remarks", remarks);
 }
 
@@ -303,9 +293,7 @@ cmd_queue_place(struct core *core, const struct actor *actor, const json_t *args
 	if (actor->user == 0 && actor->role != RIGHT_ADMIN)
 		args = NULL; /* an actor who is not a user yet has no job */
 	int64_t user = actor->role == RIGHT_ADMIN ? 0 : actor->user;
-	size_t i;
-	json_t *id;
-	json_array_foreach(json_object_get(args, "job"), i, id) {
+	json_array_each(json_object_get(args, "job"), id) {
 		json_t *position = engine_queue_position(core->engine, json_integer_value(id), user);
 		if (!position)
 			continue;

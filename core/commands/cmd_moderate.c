@@ -92,11 +92,9 @@ choose_devices(struct db *db, const struct command_env *env, int64_t submission,
 {
 	char where[64];
 	AUTO_JSON json_t *jobs = NULL, *all = json_array(), *chosen = json_array();
-	size_t k;
-	const json_t *job;
 	(void)snprintf(where, sizeof(where), "Submission %lld has", (long long)submission);
 	int rc = submission_scores(db, submission, false, &jobs, err);
-	json_array_foreach(jobs, k, job)
+	json_array_each(jobs, job)
 		(void)json_array_append(all, json_object_get(job, "device"));
 	const json_t *list = json_array_size(wanted) > 0 ? wanted : all;
 	for (size_t i = 0; i < json_array_size(list) && rc == 0; i++) {

@@ -39,9 +39,8 @@
 static json_t *
 plot_points(const json_t *points)
 {
-	json_t *pairs = json_array(), *point;
-	size_t i;
-	json_array_foreach(points, i, point) {
+	json_t *pairs = json_array();
+	json_array_each(points, point) {
 		char time[PLOT_TIME_LENGTH + 1];
 		int64_t ms = 0;
 		(void)snprintf(time, sizeof(time), "%s", json_text_or_empty(point, "time"));
@@ -55,9 +54,8 @@ plot_points(const json_t *points)
 static json_t *
 plot_panel(const json_t *trend)
 {
-	json_t *all = json_array(), *series;
-	size_t i;
-	json_array_foreach(json_object_get(trend, "series"), i, series) {
+	json_t *all = json_array();
+	json_array_each(json_object_get(trend, "series"), series) {
 		const char *name = json_text_or_null(series, "user_name");
 		(void)json_array_append_new(all, json_pack("{s:s, s:o}", "name", name ? name : "best of all users", "points",
 											 plot_points(json_object_get(series, "points"))));
@@ -71,8 +69,6 @@ cmd_board_plot(const struct command_call *call, json_t **ret_result, struct kett
 	AUTO_JSON json_t *args = json_copy((json_t *)call->args), *trends = NULL, *panels = json_array();
 	struct command_call trend_call = *call;
 	struct board board;
-	size_t i;
-	json_t *trend;
 	(void)json_object_set_new(args, "limit", json_integer(PLOT_POINTS_MAX));
 	if (json_object_get(args, "of"))
 		(void)json_object_set(args, "user", json_object_get(args, "of"));
@@ -85,7 +81,7 @@ cmd_board_plot(const struct command_call *call, json_t **ret_result, struct kett
 	if (json_array_size(json_object_get(trends, "trends")) > PLOT_DEVICES_MAX)
 		return kettle_fail(
 			err, KETTLE_EINVAL, "A plot has room for %d devices: choose one with `device`.", PLOT_DEVICES_MAX);
-	json_array_foreach(json_object_get(trends, "trends"), i, trend)
+	json_array_each(json_object_get(trends, "trends"), trend)
 		(void)json_array_append_new(panels, plot_panel(trend));
 	*ret_result = json_pack("{s:O, s:O, s:I, s:O}", "format", json_object_get(args, "format"), "title",
 		json_object_get(trends, "leaderboard"), "until",

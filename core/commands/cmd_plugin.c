@@ -92,12 +92,11 @@ list_installed(struct pool_call *call, json_t **ret_result, struct kettle_error 
 {
 	AUTO_LOADER struct loader *loader = loader_new(json_object_get(call->args, "path"), NULL);
 	AUTO_JSON json_t *names = loader_names(loader), *loaded = json_object();
-	json_t *list = json_copy(json_object_get(call->args, "loaded")), *one;
-	size_t i;
+	json_t *list = json_copy(json_object_get(call->args, "loaded"));
 	(void)err;
-	json_array_foreach(list, i, one)
+	json_array_each(list, one)
 		(void)json_object_set(loaded, json_text_or_empty(one, "name"), one);
-	json_array_foreach(names, i, one)
+	json_array_each(names, one)
 		if (!json_object_get(loaded, json_string_value(one)))
 			(void)json_array_append_new(list, installed_entry(loader, json_string_value(one)));
 	*ret_result = json_pack("{s:o}", "plugins", list);

@@ -121,9 +121,7 @@ static bool
 give_up_blocked(struct inquiry *inquiry)
 {
 	bool all = true;
-	size_t i;
-	json_t *place;
-	json_array_foreach(inquiry->places, i, place) {
+	json_array_each(inquiry->places, place) {
 		AUTO_JSON json_t *obstacles = find_obstacles(inquiry, place);
 		if (json_object_get(place, "waits") && obstacles) {
 			(void)kettle_fail(
@@ -141,8 +139,6 @@ on_watch(void *arg)
 {
 	struct inquiry *inquiry = arg;
 	bool stops = inquiry->core->closing || !core_is_awaited(inquiry->core, &inquiry->waiter);
-	size_t i;
-	json_t *place;
 	inquiry->waited_ms += INQUIRY_WATCH_MS;
 	if (!stops && inquiry->waited_ms < INQUIRY_LIMIT_MS) {
 		if (inquiry->waited_ms >= INQUIRY_WAITS_MS && give_up_blocked(inquiry))
@@ -154,7 +150,7 @@ on_watch(void *arg)
 	else
 		(void)kettle_fail(
 			&inquiry->err, KETTLE_EUNAVAIL, "The runner did not answer within %d s.", INQUIRY_LIMIT_MS / 1000);
-	json_array_foreach(inquiry->places, i, place)
+	json_array_each(inquiry->places, place)
 		if (json_object_get(place, "waits"))
 			fail_place(place, inquiry->err.message);
 	inquiry_end(inquiry);
@@ -207,9 +203,8 @@ inquiry_taken(struct inquiry_request *request, int rc, struct kettle_error *err)
 static json_t *
 conclude_doctor(struct inquiry *inquiry)
 {
-	json_t *machines = json_array(), *place;
-	size_t i;
-	json_array_foreach(inquiry->places, i, place) {
+	json_t *machines = json_array();
+	json_array_each(inquiry->places, place) {
 		AUTO_JSON json_t *report = json_copy(json_object_get(place, "answer"));
 		json_t *text = json_object_get(report, "text");
 		json_t *obstacles = find_obstacles(inquiry, place);
@@ -231,9 +226,7 @@ add_machine(const struct core *core, json_t *machines, const json_t *unit)
 {
 	const json_t *config = json_object_get(unit, "config");
 	const struct runner *runner = local_job_runner(core, config);
-	size_t i;
-	json_t *machine;
-	json_array_foreach(machines, i, machine) {
+	json_array_each(machines, machine) {
 		const json_t *other = json_object_get(machine, "config");
 		if (runner && local_job_runner(core, other) == runner && runner->ops->same_machine &&
 			runner->ops->same_machine(runner->self, other, config)) {
@@ -250,10 +243,8 @@ static int
 choose_machines(const struct core *core, const char *name, json_t **ret_machines, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = engine_devices(core->engine), *machines = json_array();
-	size_t i, k;
-	json_t *device, *unit;
-	json_array_foreach(devices, i, device)
-		json_array_foreach(json_object_get(device, "units"), k, unit) {
+	json_array_each(devices, device)
+		json_array_each(json_object_get(device, "units"), unit) {
 			bool named = strcasecmp(json_text_or_empty(device, "name"), name) == 0 ||
 						 strcasecmp(json_text_or_empty(unit, "unit"), name) == 0;
 			if (named && !member_is(unit, "state", "removed"))
@@ -291,14 +282,12 @@ cmd_device_doctor(struct core *core, const struct actor *actor, const json_t *ar
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *machines = NULL;
-	size_t i;
-	json_t *machine;
 	if (choose_machines(core, json_text_or_empty(args, "name"), &machines, &err) < 0) {
 		answer(arg, &err, NULL);
 		return;
 	}
 	struct inquiry *inquiry = inquiry_begin(core, actor, conclude_doctor, answer, arg);
-	json_array_foreach(machines, i, machine)
+	json_array_each(machines, machine)
 		ask_doctor(inquiry, core, machine);
 	inquiry_release(inquiry);
 }
@@ -378,9 +367,7 @@ static int
 split_options(const json_t *given, json_t **ret_options, struct kettle_error *err)
 {
 	AUTO_JSON json_t *options = json_object();
-	size_t i;
-	json_t *one;
-	json_array_foreach((json_t *)given, i, one) {
+	json_array_each(given, one) {
 		const char *text = json_string_value(one), *equals = strchr(text, '=');
 		AUTO_FREE char *name = xasprintf("%.*s", equals ? (int)(equals - text) : 0, text);
 		if (!*name)

@@ -121,11 +121,9 @@ submission_find(const struct command_call *call, int64_t id, bool judge, json_t 
 static void
 name_better(const struct actor *actor, const json_t *row, const json_t *jobs)
 {
-	size_t i;
-	json_t *job;
 	if (member_int(row, "user") == actor->user)
 		return;
-	json_array_foreach(jobs, i, job) {
+	json_array_each(jobs, job) {
 		json_t *better = json_object_get(job, "better");
 		if (json_is_object(better))
 			(void)json_object_set(better, "user_name", json_object_get(row, "user_name"));
@@ -150,9 +148,7 @@ static const char *
 open_status(const json_t *jobs)
 {
 	bool begun = false;
-	size_t i;
-	json_t *job;
-	json_array_foreach(jobs, i, job) {
+	json_array_each(jobs, job) {
 		const char *state = json_text_or_empty(job, "state");
 		if (strcmp(state, "queued") != 0)
 			return "running";
@@ -165,9 +161,7 @@ static bool
 only_secret_failed(const json_t *job)
 {
 	bool secret = false;
-	size_t i;
-	json_t *run;
-	json_array_foreach(json_object_get(job, "runs"), i, run) {
+	json_array_each(json_object_get(job, "runs"), run) {
 		bool passed = member_true(run, "passed");
 		if (!passed && !member_true(run, "secret"))
 			return false;
@@ -194,9 +188,7 @@ static json_t *
 worst_error(const json_t *row, const json_t *jobs)
 {
 	const char *state = json_text_or_empty(row, "state");
-	size_t i;
-	json_t *job;
-	json_array_foreach(jobs, i, job) {
+	json_array_each(jobs, job) {
 		if (strcmp(json_text_or_empty(job, "state"), state) != 0)
 			continue;
 		json_t *error = job_error(job);
@@ -215,9 +207,7 @@ status_object(const json_t *row, const json_t *jobs)
 	const char *state = json_text_or_empty(row, "state"), *status = status_of_state(state), *beat = "";
 	const json_t *flagged = json_object_get(row, "flagged");
 	json_t *error = json_null();
-	size_t i;
-	json_t *job;
-	json_array_foreach(jobs, i, job) {
+	json_array_each(jobs, job) {
 		if (strcmp(json_text_or_empty(job, "changed"), beat) > 0)
 			beat = json_text_or_empty(job, "changed");
 	}
@@ -237,10 +227,9 @@ status_object(const json_t *row, const json_t *jobs)
 static json_t *
 field_runs(const json_t *jobs)
 {
-	json_t *all = json_array(), *job, *run;
-	size_t i, j;
-	json_array_foreach(jobs, i, job) {
-		json_array_foreach(json_object_get(job, "runs"), j, run) {
+	json_t *all = json_array();
+	json_array_each(jobs, job) {
+		json_array_each(json_object_get(job, "runs"), run) {
 			const char *mode = json_text_or_empty(run, "mode");
 			bool shown = strcmp(mode, "test") == 0 || strcmp(mode, "benchmark") == 0;
 			(void)json_array_append_new(
@@ -257,9 +246,8 @@ field_runs(const json_t *jobs)
 static json_t *
 ranks(const json_t *jobs)
 {
-	json_t *all = json_object(), *job;
-	size_t i;
-	json_array_foreach(jobs, i, job) {
+	json_t *all = json_object();
+	json_array_each(jobs, job) {
 		json_t *rank = json_object_get(json_object_get(job, "rank"), "rank");
 		(void)json_object_set_new(all, json_text_or_empty(job, "device"), rank ? json_incref(rank) : json_null());
 	}
@@ -357,9 +345,7 @@ cmd_submission_show(const struct command_call *call, json_t **ret_result, struct
 void
 add_submission_places(const struct core *core, json_t *result)
 {
-	size_t i;
-	json_t *job;
-	json_array_foreach(json_object_get(result, "jobs"), i, job) {
+	json_array_each(json_object_get(result, "jobs"), job) {
 		AUTO_JSON json_t *position = engine_queue_position(core->engine, member_int(job, "job"), 0);
 		if (!position || (!member_is(job, "state", "queued") && !member_is(job, "state", "running")))
 			continue;
@@ -511,14 +497,12 @@ cmd_submission_delete_all(const struct command_call *call, json_t **ret_result, 
 	AUTO_JSON json_t *rows = NULL;
 	bool flagged = false;
 	json_int_t jobs = 0, runs = 0;
-	size_t i;
-	const json_t *row;
 	int rc = board_find_owned(call->db, call->actor, json_text_or_null(call->args, "leaderboard"), &board, err);
 	if (rc == 0)
 		rc = user_find_argument(call->db, json_object_get(call->args, "user"), &user, err);
 	if (rc == 0)
 		rc = submission_all_of(call->db, board.id, user.id, &rows, err);
-	json_array_foreach(rows, i, row) {
+	json_array_each(rows, row) {
 		flagged = flagged || member_true(row, "flagged");
 		jobs += member_int(row, "jobs");
 		runs += member_int(row, "runs");

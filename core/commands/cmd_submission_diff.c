@@ -156,11 +156,10 @@ static json_t *
 compare_cases(const struct sides *sides)
 {
 	AUTO_JSON json_t *first = read_cases(sides->items[0].result), *second = read_cases(sides->items[1].result);
-	json_t *rows = json_array(), *one;
-	const char *spec;
-	json_object_foreach(first, spec, one)
+	json_t *rows = json_array();
+	json_object_each(first, spec, one)
 		add_case(rows, spec, one, json_object_get(second, spec));
-	json_object_foreach(second, spec, one)
+	json_object_each(second, spec, one)
 		if (!json_object_get(first, spec))
 			add_case(rows, spec, NULL, one);
 	return rows;
@@ -226,15 +225,13 @@ static int
 compare_devices(struct db *db, struct sides *sides, json_t **ret_devices, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = json_array();
-	size_t i;
-	json_t *job;
 	int rc = 0;
-	json_array_foreach(sides->items[0].jobs, i, job) {
+	json_array_each(sides->items[0].jobs, job) {
 		rc = add_device(db, sides, json_text_or_empty(job, "device"), devices, err);
 		if (rc < 0)
 			return rc;
 	}
-	json_array_foreach(sides->items[1].jobs, i, job) {
+	json_array_each(sides->items[1].jobs, job) {
 		const char *device = json_text_or_empty(job, "device");
 		rc = find_job(&sides->items[0], device) ? 0 : add_device(db, sides, device, devices, err);
 		if (rc < 0)

@@ -280,11 +280,10 @@ check_header(const struct submit_request *submit, struct kettle_error *err)
 static json_t *
 known_unit(const json_t *stored, const char *device, const json_t *section)
 {
-	json_t *unit = json_copy((json_t *)section), *row;
+	json_t *unit = json_copy((json_t *)section);
 	AUTO_FREE char *key = unit_key(section);
-	size_t i;
 	json_object_set_new(unit, "name", json_string(device));
-	json_array_foreach(stored, i, row)
+	json_array_each(stored, row)
 		if (strcasecmp(json_text_or_empty(row, "device"), device) == 0 &&
 			strcmp(json_text_or_empty(row, "key"), key) == 0)
 			json_object_set(unit, "facts", json_object_get(row, "facts"));
@@ -370,9 +369,7 @@ weigh_devices(
 	const struct submit_request *submit, json_t **ret_devices, struct kettle_error *ret_first, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = json_array();
-	size_t i;
-	json_t *device;
-	json_array_foreach(submit->of_board, i, device) {
+	json_array_each(submit->of_board, device) {
 		struct kettle_error why = {0};
 		int rc = check_device(submit, device, &why);
 		if (rc < 0 && rc != KETTLE_ERATE && rc != KETTLE_EUNAVAIL)
@@ -396,9 +393,7 @@ fail_choose(const struct submit_request *submit, struct kettle_error *err)
 	AUTO_BUF struct buf why = {0};
 	struct kettle_error first = {0};
 	int rc = weigh_devices(submit, &devices, &first, err);
-	size_t i;
-	const json_t *device;
-	json_array_foreach(devices, i, device)
+	json_array_each(devices, device)
 		if (json_is_null(json_object_get(device, "refused")))
 			(void)json_array_append(open, json_object_get(device, "device"));
 		else

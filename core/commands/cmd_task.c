@@ -191,13 +191,11 @@ check_competition(struct pool_call *call, const char *path)
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *sets = NULL;
-	size_t i, j;
-	json_t *set, *problem;
 	if (competition_read_all(call->languages, path, NULL, &sets, &err) < 0) {
 		add_result(call, on_checked(call, path, NULL, err.message), NULL);
 		return;
 	}
-	json_array_foreach(sets, i, set) {
+	json_array_each(sets, set) {
 		const json_t *problems = json_object_get(set, "problems");
 		if (json_object_get(set, "error")) {
 			add_result(call, on_checked(call, path, NULL, json_text_or_null(set, "error")), NULL);
@@ -208,7 +206,7 @@ check_competition(struct pool_call *call, const char *path)
 				json_object_get(set, "name"), "file", json_object_get(set, "file"), "deadline",
 				json_object_get(set, "deadline"), "problems", (json_int_t)json_array_size(problems)),
 			NULL);
-		json_array_foreach(problems, j, problem) {
+		json_array_each(problems, problem) {
 			json_t *bundle = json_object_get(problem, "bundle");
 			bundle = json_is_object(bundle) ? bundle : NULL;
 			json_t *one =
@@ -267,13 +265,11 @@ check_next(struct pool_call *call)
 {
 	const struct task_source source = {.path = path_at_hand(call)};
 	bool ok = true;
-	size_t i;
-	const json_t *one;
 	if (source.path && call->err.code == 0) {
 		task_choose(call->core, &source, json_text_or_null(call->args, "lang"), NULL, path_chosen, call);
 		return;
 	}
-	json_array_foreach(json_object_get(call->result, "tasks"), i, one)
+	json_array_each(json_object_get(call->result, "tasks"), one)
 		ok = ok && member_true(one, "ok");
 	(void)json_object_set_new(call->result, "ok", json_boolean(ok));
 	try_next(call);
@@ -325,15 +321,13 @@ pack_task(struct pool_call *call, json_t **ret_result, struct kettle_error *err)
 	AUTO_JSON json_t *pack = NULL, *names = json_array();
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;
-	const char *name;
-	json_t *contents;
 	int rc = task_pack(call->languages, json_text_or_null(call->args, "path"), json_text_or_null(call->args, "lang"),
 		member_true(call->args, "solutions"), &pack, err);
 	if (rc == 0)
 		rc = task_pack_zip(pack, &data, &size, err);
 	if (rc)
 		return rc;
-	json_object_foreach(json_object_get(pack, "files"), name, contents)
+	json_object_each(json_object_get(pack, "files"), name, contents)
 		(void)json_array_append_new(names, json_string(name));
 	AUTO_FREE char *base64 = base64_encode(data, size);
 	*ret_result = json_pack("{s:O, s:O, s:O, s:I, s:s?}", "name", json_object_get(pack, "name"), "hash",
@@ -391,9 +385,8 @@ static int
 fail_shipped(const char *dir, const char *from, const json_t *names, struct kettle_error *err)
 {
 	AUTO_BUF struct buf list = {0};
-	const char *name, *near = nearest_key(from, names);
-	json_t *unused;
-	json_object_foreach((json_t *)names, name, unused)
+	const char *near = nearest_key(from, names);
+	json_object_each(names, name, unused)
 		buf_printf(&list, "%s%s", list.len ? ", " : "", name);
 	if (!list.len)
 		return kettle_fail(err, KETTLE_ENOENT,
@@ -445,10 +438,9 @@ list_shipped(struct pool_call *call, json_t **ret_result, struct kettle_error *e
 {
 	AUTO_FREE char *dir = installed_tasks();
 	AUTO_JSON json_t *names = shipped_names(dir);
-	const char *name;
-	json_t *reference, *list = json_array();
+	json_t *list = json_array();
 	(void)err;
-	json_object_foreach(names, name, reference)
+	json_object_each(names, name, reference)
 		(void)json_array_append_new(list, describe_shipped(call->languages, dir, name, reference));
 	*ret_result = json_pack("{s:s, s:o}", "folder", dir, "tasks", list);
 	return 0;

@@ -119,9 +119,7 @@ static void
 end_verify(struct verify *verify)
 {
 	bool ok = true;
-	size_t i;
-	json_t *result;
-	json_array_foreach(verify->results, i, result)
+	json_array_each(verify->results, result)
 		ok = ok && !json_is_false(json_object_get(result, "ok"));
 	AUTO_JSON json_t *answer = json_pack("{s:O*, s:s?, s:O*, s:b}", "task", json_object_get(verify->bundle, "name"),
 		"device", verify->device, "solutions", verify->results, "ok", ok);
@@ -232,13 +230,11 @@ read_solution(struct verify *verify, const struct source_dir *source_dir, const 
 static int
 read_solutions(struct verify *verify, const struct source_dir *source_dir, const char *kind)
 {
-	size_t i;
-	json_t *name;
 	char folder[32];
 	(void)snprintf(folder, sizeof(folder), "solutions/%s", kind);
 	AUTO_JSON json_t *names = source_dir_list(source_dir, folder);
 	int rc = 0;
-	json_array_foreach(names, i, name)
+	json_array_each(names, name)
 		if (rc == 0)
 			rc = read_solution(verify, source_dir, kind, json_string_value(name));
 	return rc;

@@ -42,15 +42,14 @@ static int
 find_users(
 	const struct command_call *call, const struct board *board, struct trend_users *users, struct kettle_error *err)
 {
-	const json_t *names = json_object_get(call->args, "user"), *name;
-	size_t i;
+	const json_t *names = json_object_get(call->args, "user");
 	if (member_true(call->args, "mine") && call->actor->user) {
 		int rc = user_get(call->db, call->actor->user, &users->items[0], err);
 		if (rc < 0)
 			return rc;
 		users->count = 1;
 	}
-	json_array_foreach(names, i, name) {
+	json_array_each(names, name) {
 		struct user found;
 		bool known = false;
 		int rc = find_ranked(call->db, board, name, &found, err);

@@ -96,13 +96,11 @@ cmd_version(struct core *core, const struct actor *actor, const json_t *args, ke
 	struct kettle_error none = {0};
 	struct utsname system = {0};
 	AUTO_JSON json_t *parts = list_parts(core);
-	size_t i;
-	const json_t *part;
 	bool ok = true;
 	(void)actor;
 	(void)args;
 	(void)uname(&system);
-	json_array_foreach(parts, i, part)
+	json_array_each(parts, part)
 		ok = ok && member_true(part, "found");
 	AUTO_JSON json_t *result =
 		json_pack("{s:s, s:b, s:O, s:s?, s:s, s:s, s:s, s:s, s:o}", "version", PACKAGE_VERSION, "ok", ok, "parts",

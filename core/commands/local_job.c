@@ -20,9 +20,7 @@
 json_t *
 local_job_unit(const struct core *core, const char *device)
 {
-	const char *name;
-	json_t *found;
-	json_object_foreach(core->devices, name, found) {
+	json_object_each(core->devices, name, found) {
 		if (device && strcasecmp(device, name) != 0)
 			continue;
 		json_t *unit = json_deep_copy(json_array_get(json_object_get(found, "units"), 0));
@@ -39,9 +37,7 @@ local_job_devices(const struct core *core, const json_t *bundle, const json_t *d
 	if (json_array_size(devices) > 0 || json_array_size(gpus) > 0)
 		return json_copy((json_t *)(json_array_size(devices) > 0 ? devices : gpus));
 	json_t *names = json_array();
-	const char *name;
-	json_t *device;
-	json_object_foreach(core->devices, name, device)
+	json_object_each(core->devices, name, device)
 		(void)json_array_append_new(names, json_string(name));
 	return names;
 }

@@ -46,9 +46,7 @@ static void
 finish_choice(struct choice *choice)
 {
 	AUTO_JSON json_t *ordered = json_array();
-	size_t i;
-	const json_t *bundle;
-	json_array_foreach(choice->bundles, i, bundle) {
+	json_array_each(choice->bundles, bundle) {
 		json_t *name = json_object_get(json_object_get(bundle, "task"), "lang");
 		if (list_has_text(choice->names, json_string_value(name)))
 			(void)json_array_append(ordered, name);
@@ -66,13 +64,11 @@ read_each(void *arg)
 	struct choice *choice = arg;
 	const struct task_source *source = &choice->source;
 	AUTO_JSON json_t *names = NULL;
-	size_t i;
-	const json_t *name;
 	if (!source->path)
 		names = task_single_languages(choice->languages, source->name);
 	else if (task_languages(choice->languages, source->path, &names, NULL) < 0)
 		return;
-	json_array_foreach(names, i, name) {
+	json_array_each(names, name) {
 		json_t *bundle = NULL;
 		if (task_source_read(choice->languages, source, json_string_value(name), &bundle, NULL) == 0)
 			(void)json_array_append_new(choice->bundles, bundle);
@@ -94,9 +90,7 @@ static void
 plan_each(void *arg)
 {
 	struct choice *choice = arg;
-	size_t i;
-	const json_t *bundle;
-	json_array_foreach(choice->bundles, i, bundle) {
+	json_array_each(choice->bundles, bundle) {
 		AUTO_PLAN struct plan *plan = NULL;
 		json_t *name = json_object_get(json_object_get(bundle, "task"), "lang");
 		if (!choice->core->closing && !list_has_text(choice->names, json_string_value(name)) &&

@@ -210,9 +210,7 @@ log_of(const struct verdict *verdict)
 static void
 add_name(json_t *names, const char *name)
 {
-	size_t i;
-	const json_t *one;
-	json_array_foreach(names, i, one)
+	json_array_each(names, one)
 		if (strcmp(json_string_value(one), name) == 0)
 			return;
 	(void)json_array_append_new(names, json_string(name));
@@ -332,10 +330,8 @@ json_t *
 task_try_imports(const json_t *tried)
 {
 	json_t *all = json_array();
-	size_t i, k;
-	const json_t *one, *name;
-	json_array_foreach(tried, i, one)
-		json_array_foreach(json_object_get(one, "imported"), k, name)
+	json_array_each(tried, one)
+		json_array_each(json_object_get(one, "imported"), name)
 			add_name(all, json_string_value(name));
 	return all;
 }
@@ -343,9 +339,7 @@ task_try_imports(const json_t *tried)
 const json_t *
 task_try_obstacle(const json_t *tried)
 {
-	size_t i;
-	const json_t *one;
-	json_array_foreach(tried, i, one)
+	json_array_each(tried, one)
 		if (member_is(one, "blame", "task") || json_text_or_null(one, "lacks"))
 			return one;
 	return NULL;

@@ -146,15 +146,13 @@ static void
 leave_out_faults(const struct config *config, const json_t *schema)
 {
 	AUTO_JSON json_t *faults = json_array();
-	size_t i;
-	json_t *fault;
 	schema_check_all(schema, config->root, CONFIG_NAME(config), config->places, "", faults, CONFIG_FAULTS + 1);
-	json_array_foreach(faults, i, fault)
+	json_array_each(faults, fault)
 		config_add_fault(config->faults, json_text_or_empty(fault, "message"));
 	if (json_array_size(faults) > CONFIG_FAULTS)
 		(void)json_object_clear(config->root); /* the rest is unchecked */
 	/* Backwards, so that indexes of lists stay right; those of units stay so for later sentences. */
-	while (i-- > 0) {
+	for (size_t i = json_array_size(faults); i-- > 0;) {
 		const char *pointer = json_text_or_empty(json_array_get(faults, i), "pointer");
 		pointer_replace(config->root, pointer, is_unit(pointer) ? json_object() : NULL);
 	}
@@ -213,9 +211,7 @@ static void
 add_config_folder(json_t *list, const char *path, const char *base)
 {
 	AUTO_FREE char *folder = option_table_path(path, base);
-	size_t i;
-	json_t *have;
-	json_array_foreach(list, i, have) {
+	json_array_each(list, have) {
 		if (strcmp(json_string_value(have), folder) == 0)
 			return;
 	}
@@ -226,17 +222,16 @@ add_config_folder(json_t *list, const char *path, const char *base)
 static void
 set_plugin_path(struct config *config)
 {
-	json_t *written = json_object_get(config->root, "plugin_path"), *folder;
+	json_t *written = json_object_get(config->root, "plugin_path");
 	AUTO_JSON json_t *list = json_array();
 	AUTO_FREE char *given = xstrdup(environment("KETTLE_PLUGIN_PATH") ? environment("KETTLE_PLUGIN_PATH") : "");
 	AUTO_FREE char *own = installed_path(INSTALLED_PLUGINS);
 	char *rest = given;
-	size_t i;
 	for (const char *one; (one = strsep(&rest, ":"));)
 		add_config_folder(list, one, config->base);
 	if (json_is_string(written))
 		add_config_folder(list, json_string_value(written), config->base);
-	json_array_foreach(written, i, folder)
+	json_array_each(written, folder)
 		add_config_folder(list, json_string_value(folder), config->base);
 	add_config_folder(list, own, NULL);
 	add_config_folder(list, KETTLE_PLUGIN_DIR, NULL);
@@ -274,12 +269,11 @@ set_plugins(struct config *config)
 static void
 set_sandbox(struct config *config)
 {
-	json_t *sandbox = json_object_get(config->root, "sandbox"), *paths = json_object_get(sandbox, "extra_paths"), *one;
+	json_t *sandbox = json_object_get(config->root, "sandbox"), *paths = json_object_get(sandbox, "extra_paths");
 	AUTO_JSON json_t *list = json_array();
-	size_t i;
 	if (json_is_string(paths))
 		add_config_folder(list, json_string_value(paths), config->base);
-	json_array_foreach(paths, i, one)
+	json_array_each(paths, one)
 		add_config_folder(list, json_string_value(one), config->base);
 	json_object_set(sandbox, "extra_paths", list);
 	json_t *build = json_object_get(config->root, "build"), *cores = json_object_get(build, "cores");
@@ -396,9 +390,7 @@ config_plugin(const struct config *config, const char *kind, const char *name, c
 	};
 	const json_t *section = json_object_get(json_object_get(config->root, kind), name);
 	int rc = option_table_read(table, section, &where, ret_options, err);
-	size_t i;
-	json_t *fault;
-	json_array_foreach(faults, i, fault)
+	json_array_each(faults, fault)
 		config_add_fault(config->faults, json_string_value(fault));
 	return rc;
 }
@@ -407,9 +399,7 @@ int
 config_device(const struct config *config, const char *name, const json_t **ret_device, struct kettle_error *err)
 {
 	const json_t *devices = json_object_get(config->root, "devices");
-	const char *key;
-	json_t *device;
-	json_object_foreach((json_t *)devices, key, device) {
+	json_object_each(devices, key, device) {
 		if (strcasecmp(key, name) == 0) {
 			*ret_device = device;
 			return 0;
@@ -457,13 +447,12 @@ same(const json_t *one, const json_t *other)
 static void
 compare_section(const struct difference *difference, const char *section, difference_fn *describe)
 {
-	json_t *old = json_object_get(difference->config->root, section), *unused;
+	json_t *old = json_object_get(difference->config->root, section);
 	json_t *new = json_object_get(difference->fresh->root, section);
 	AUTO_JSON json_t *keys = json_object();
 	(void)json_object_update(keys, old);
 	(void)json_object_update_missing(keys, new);
-	const char *key;
-	json_object_foreach(keys, key, unused) {
+	json_object_each(keys, key, unused) {
 		const json_t *before = json_object_get(old, key), *after = json_object_get(new, key);
 		if (!same(before, after))
 			describe(difference, section, key, before, after);
@@ -484,9 +473,7 @@ describe_plain(const struct difference *difference, const char *section, const c
 static bool
 has_runners(const struct config *config, const json_t *device)
 {
-	size_t i;
-	json_t *unit;
-	json_array_foreach(json_object_get(device, "units"), i, unit)
+	json_array_each(json_object_get(device, "units"), unit)
 		if (!json_object_get(json_object_get(config->root, "runners"), json_text_or_null(unit, "runner")))
 			return false;
 	return true;
@@ -563,9 +550,8 @@ void
 config_adopt(struct config *config, const struct config *fresh)
 {
 	const json_t *old = json_object_get(config->root, "devices");
-	json_t *devices = json_object(), *device;
-	const char *name;
-	json_object_foreach(json_object_get(fresh->root, "devices"), name, device) {
+	json_t *devices = json_object();
+	json_object_each(json_object_get(fresh->root, "devices"), name, device) {
 		const json_t *kept = has_runners(config, device) ? device : json_object_get(old, name);
 		if (kept)
 			json_object_set_new(devices, name, json_deep_copy(kept));

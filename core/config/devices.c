@@ -124,9 +124,8 @@ fail_in_device(const struct config *config, const char *pointer, const char *key
 static int
 share_keys(const struct config *config, const char *pointer, json_t *device, struct kettle_error *err)
 {
-	json_t *units = json_object_get(device, "units"), *unit;
+	json_t *units = json_object_get(device, "units");
 	bool several = units != NULL;
-	size_t u;
 	int rc = 0;
 	if (!several)
 		json_object_set_new(device, "units", units = json_pack("[{}]"));
@@ -135,7 +134,7 @@ share_keys(const struct config *config, const char *pointer, json_t *device, str
 		json_t *value = json_object_get(device, key);
 		if (value && several && !unit_keys[i].shared)
 			rc = fail_in_device(config, pointer, key, err);
-		json_array_foreach(units, u, unit) {
+		json_array_each(units, unit) {
 			if (value)
 				set_default(unit, key, json_deep_copy(value));
 		}
@@ -148,11 +147,10 @@ share_keys(const struct config *config, const char *pointer, json_t *device, str
 static int
 make_devices_folders(const struct config *config, json_t *device, const char *key, struct kettle_error *err)
 {
-	json_t *given = json_object_get(device, key), *one;
+	json_t *given = json_object_get(device, key);
 	AUTO_JSON json_t *all = json_is_string(given) ? json_pack("[O]", given) : json_incref(given);
 	AUTO_JSON json_t *list = json_array();
-	size_t i;
-	json_array_foreach(all, i, one) {
+	json_array_each(all, one) {
 		AUTO_FREE char *path = option_table_path(json_string_value(one), config->base);
 		if (json_array_append_new(list, json_string(path)) != 0)
 			return kettle_fail(err, KETTLE_EINVAL, "A path of `%s` is not UTF-8 text.", key);
@@ -165,8 +163,6 @@ make_devices_folders(const struct config *config, json_t *device, const char *ke
 static int
 share_model(const struct config *config, json_t *device, struct kettle_error *err)
 {
-	json_t *unit;
-	size_t u;
 	make_text(device, "sm");
 	make_text(device, "gfx");
 	int rc = make_devices_folders(config, device, "include_dirs", err);
@@ -174,7 +170,7 @@ share_model(const struct config *config, json_t *device, struct kettle_error *er
 		rc = make_devices_folders(config, device, "library_dirs", err);
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(model_keys); i++) {
 		json_t *value = json_object_get(device, model_keys[i]);
-		json_array_foreach(json_object_get(device, "units"), u, unit)
+		json_array_each(json_object_get(device, "units"), unit)
 			if (value)
 				set_default(unit, model_keys[i], json_deep_copy(value));
 	}
@@ -206,10 +202,8 @@ complete_device(struct config *config, const char *name, json_t *device, struct 
 static int
 check_devices_names(const struct config *config, const json_t *devices, struct kettle_error *err)
 {
-	const char *one, *other;
-	json_t *unused;
-	json_object_foreach((json_t *)devices, one, unused) {
-		json_object_foreach((json_t *)devices, other, unused) {
+	json_object_each(devices, one, unused) {
+		json_object_each(devices, other, ignored) {
 			if (one == other || strcasecmp(one, other) != 0)
 				continue;
 			AUTO_BUF struct buf pointer = {0};
@@ -226,12 +220,9 @@ check_devices_names(const struct config *config, const json_t *devices, struct k
 static json_int_t
 runner_slots(const json_t *devices, const char *runner)
 {
-	const char *name;
-	json_t *device, *unit;
-	size_t i;
 	json_int_t slots = 0;
-	json_object_foreach((json_t *)devices, name, device)
-		json_array_foreach(json_object_get(device, "units"), i, unit)
+	json_object_each(devices, name, device)
+		json_array_each(json_object_get(device, "units"), unit)
 			if (member_is(unit, "runner", runner))
 				slots += member_int(unit, "slots");
 	return slots;
@@ -240,11 +231,8 @@ runner_slots(const json_t *devices, const char *runner)
 static void
 count_slots(const json_t *devices)
 {
-	const char *name;
-	json_t *device, *unit;
-	size_t i;
-	json_object_foreach((json_t *)devices, name, device)
-		json_array_foreach(json_object_get(device, "units"), i, unit)
+	json_object_each(devices, name, device)
+		json_array_each(json_object_get(device, "units"), unit)
 			json_object_set_new(
 				unit, "runner_slots", json_integer(runner_slots(devices, json_text_or_null(unit, "runner"))));
 }
@@ -279,8 +267,6 @@ read_unit_options(const struct config *config, const struct option_table *table,
 	};
 	struct kettle_error why = {0};
 	int rc = option_table_read(table, json_object_get(unit, "options"), &where, &options, &why);
-	size_t i;
-	json_t *fault;
 	if (rc == 0 && json_object_size(options) > 0)
 		(void)json_object_set(unit, "options", options);
 	if (rc == 0 || !faults)
@@ -288,7 +274,7 @@ read_unit_options(const struct config *config, const struct option_table *table,
 	if (*why.message)
 		(void)json_array_append_new(faults, json_string(why.message));
 	/* Units may have their device's options, with the same faults. */
-	json_array_foreach(faults, i, fault)
+	json_array_each(faults, fault)
 		if (!list_has_text(config->faults, json_string_value(fault)))
 			config_add_fault(config->faults, json_string_value(fault));
 	return 0;
@@ -298,11 +284,10 @@ int
 config_unit_options(
 	const struct config *config, const char *runner, const struct option_table *table, struct kettle_error *err)
 {
-	const char *name;
-	json_t *device, *unit;
+	json_t *unit;
 	size_t i;
 	int rc = 0;
-	json_object_foreach(json_object_get(config->root, "devices"), name, device)
+	json_object_each(json_object_get(config->root, "devices"), name, device)
 		json_array_foreach(json_object_get(device, "units"), i, unit) {
 			AUTO_FREE char *pointer = options_pointer(config, name, i);
 			if (rc == 0 && member_is(unit, "runner", runner))
@@ -314,15 +299,14 @@ config_unit_options(
 int
 config_devices(struct config *config, struct kettle_error *err)
 {
-	json_t *devices = json_object_get(config->root, "devices"), *device;
+	json_t *devices = json_object_get(config->root, "devices");
 	bool local = json_object_get(json_object_get(config->root, "runners"), DEFAULT_RUNNER) != NULL;
 	if (!devices) {
 		devices = local ? json_pack("{s:{}}", DEFAULT_DEVICE) : json_object();
 		json_object_set_new(config->root, "devices", devices);
 	}
-	const char *name;
 	int rc = check_devices_names(config, devices, err);
-	json_object_foreach(devices, name, device) {
+	json_object_each(devices, name, device) {
 		if (rc == 0)
 			rc = complete_device(config, name, device, err);
 	}

@@ -410,16 +410,14 @@ static int
 check_section(const json_t *schema, json_t *options, const struct option_section *in, struct kettle_error *err)
 {
 	AUTO_JSON json_t *faults = json_array();
-	size_t i;
-	json_t *fault;
 	if (!in->faults)
 		return schema_check_at(schema, options, in->name, in->places, in->pointer, err);
 	schema_check_all(schema, options, in->name, in->places, in->pointer, faults, OPTIONS_FAULTS);
-	json_array_foreach(faults, i, fault)
+	json_array_each(faults, fault)
 		(void)json_array_append(in->faults, json_object_get(fault, "message"));
 	if (json_array_size(faults) == OPTIONS_FAULTS)
 		(void)json_object_clear(options); /* the rest is unchecked */
-	while (i-- > 0) {
+	for (size_t i = json_array_size(faults); i-- > 0;) {
 		const char *inside = json_text_or_empty(json_array_get(faults, i), "pointer") + strlen(in->pointer);
 		if (*inside)
 			pointer_replace(options, inside, NULL);

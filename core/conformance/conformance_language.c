@@ -73,9 +73,8 @@ static json_t *
 least_config(const struct kettle_language *language, const char *file)
 {
 	AUTO_JSON json_t *schema = language->config_schema ? json_loads(language->config_schema, 0, NULL) : NULL;
-	json_t *config = json_object(), *key;
-	size_t i;
-	json_array_foreach(json_object_get(schema, "required"), i, key) {
+	json_t *config = json_object();
+	json_array_each(json_object_get(schema, "required"), key) {
 		const char *name = json_string_value(key);
 		const json_t *property = json_object_get(json_object_get(schema, "properties"), name);
 		const char *type = json_text_or_null(property, "type");
@@ -102,9 +101,7 @@ bundle_of(const struct kettle_plugin *plugin, const struct kettle_skeleton *skel
 static void
 forget_keys(struct plan *plan)
 {
-	size_t i;
-	json_t *step;
-	json_array_foreach(json_object_get(plan->json, "steps"), i, step)
+	json_array_each(json_object_get(plan->json, "steps"), step)
 		json_object_del(json_object_get(step, "secret"), "KETTLE_SECRET");
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json_access.h"
 #include "base/schema.h"
 #include "base/utf8.h"
 #include "plugin/instance.h"
@@ -148,9 +149,7 @@ conformance_symbols(struct subject *subject, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = NULL;
 	int rc = read_symbols(subject->setup->file, &names, err);
-	size_t i;
-	json_t *name;
-	json_array_foreach(names, i, name) {
+	json_array_each(names, name) {
 		const char *text = json_string_value(name);
 		if (rc == 0 && strcmp(text, "kettle_plugin") != 0)
 			rc = kettle_fail(err, KETTLE_EINVAL,

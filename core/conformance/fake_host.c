@@ -188,11 +188,10 @@ static int
 fake_state_list(const struct kettle_host *host, const char *prefix, const char *after, unsigned limit,
 	kettle_answer done, void *arg)
 {
-	json_t *state = of(host)->state, *value, *items = json_array();
+	json_t *state = of(host)->state, *items = json_array();
 	AUTO_FREE const char **keys = xcalloc(json_object_size(state) + 1, sizeof(*keys));
-	const char *key;
 	size_t count = 0, most = limit > 0 && limit < STATE_LIST_MAX ? limit : STATE_LIST_MAX;
-	json_object_foreach(state, key, value)
+	json_object_each(state, key, value)
 		if ((!prefix || strncmp(key, prefix, strlen(prefix)) == 0) && (!after || strcmp(key, after) > 0))
 			keys[count++] = key;
 	qsort(keys, count, sizeof(*keys), compare_keys);
@@ -245,9 +244,7 @@ fake_publish(const struct kettle_host *host, const struct kettle_blob *blob, uin
 static bool
 fake_matches(const json_t *filter, const json_t *event)
 {
-	const char *key;
-	json_t *value;
-	json_object_foreach((json_t *)filter, key, value) {
+	json_object_each(filter, key, value) {
 		const json_t *found = json_object_get(event, key);
 		if (!found || !json_equal(found, value))
 			return false;
@@ -261,8 +258,6 @@ fake_subscribe(const struct kettle_host *host, const json_t *actor, const json_t
 {
 	struct kettle_fake *fake = of(host);
 	struct subscription *subscription = xmalloc(sizeof(*subscription));
-	size_t i;
-	json_t *event;
 	(void)actor;
 	(void)err;
 	*subscription = (struct subscription){.next = fake->subscriptions,
@@ -272,7 +267,7 @@ fake_subscribe(const struct kettle_host *host, const json_t *actor, const json_t
 		.arg = arg};
 	fake->subscriptions = subscription;
 	*ret_id = subscription->id;
-	json_array_foreach(fake->events, i, event) {
+	json_array_each(fake->events, event) {
 		if (after >= 0 && member_int(event, "seq") > after && fake_matches(subscription->filter, event))
 			fn(arg, event);
 	}

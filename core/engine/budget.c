@@ -69,11 +69,9 @@ budget_release(struct engine *engine, struct device *device)
 void
 budget_load(struct engine *engine, const json_t *rows)
 {
-	size_t i;
-	const json_t *row;
 	for (struct device *device = engine->devices; device; device = device->next)
 		begin_day(engine, device);
-	json_array_foreach(rows, i, row) {
+	json_array_each(rows, row) {
 		struct device *device = engine_device_find(engine, json_text_or_empty(row, "device"));
 		char name[24];
 		user_name(member_int(row, "user"), name);

@@ -184,13 +184,11 @@ sweep(struct engine *engine)
 static void
 take_budgets(struct engine *engine, const json_t *devices)
 {
-	const char *name;
-	json_t *section;
 	for (struct device *device = engine->devices; device; device = device->next) {
 		json_decref(STEAL(device->budget.limits));
 		budget_release(engine, device);
 	}
-	json_object_foreach((json_t *)devices, name, section)
+	json_object_each(devices, name, section)
 		engine_device_find(engine, name)->budget.limits = json_deep_copy(json_object_get(section, "budget"));
 }
 
@@ -198,10 +196,8 @@ int
 engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_error *err)
 {
 	struct unit *planned = NULL, *next;
-	const char *name;
-	json_t *section;
 	int rc = 0;
-	json_object_foreach((json_t *)devices, name, section) {
+	json_object_each(devices, name, section) {
 		if (rc == 0)
 			rc = plan_device(engine, name, section, &planned, err);
 	}
@@ -389,9 +385,7 @@ expected_wait_add(struct device *device, uint64_t took_ms)
 void
 expected_wait_load(struct engine *engine, const json_t *recent)
 {
-	size_t i;
-	const json_t *row;
-	json_array_foreach(recent, i, row) {
+	json_array_each(recent, row) {
 		struct device *device = engine_device_find(engine, json_text_or_empty(row, "device"));
 		json_int_t took = member_int(row, "took_ms");
 		if (device && !device->recent.loaded && took >= 0)

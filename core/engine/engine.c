@@ -267,8 +267,6 @@ on_loaded(void *arg, const struct kettle_error *err)
 {
 	struct load *load = arg;
 	struct engine *engine = load->engine;
-	size_t i;
-	json_t *row;
 	engine->load.state = !err && engine->load.again_at_ms == 0 ? LOAD_DONE : LOAD_NEEDED;
 	engine->in_flight--;
 	if (err)
@@ -279,7 +277,7 @@ on_loaded(void *arg, const struct kettle_error *err)
 	expected_wait_load(engine, load->recent);
 	budget_load(engine, load->used);
 	/* An engine that stops leaves the jobs to its next start. */
-	json_array_foreach(engine->stop.begun ? NULL : load->jobs, i, row)
+	json_array_each(engine->stop.begun ? NULL : load->jobs, row)
 		load_job(engine, row);
 	size_t open = json_array_size(load->jobs);
 	if (open > 0 && !engine->stop.begun)

@@ -20,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/utf8.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -73,9 +74,7 @@ clean(const struct verdict_entry *entry, const struct outcome_output *output)
 {
 	size_t skip = output->len > SECRET_OUTPUT_READ ? output->len - SECRET_OUTPUT_READ : 0;
 	char *text = sanitize_text(output->text + skip, SECRET_OUTPUT_READ);
-	const char *key;
-	json_t *secret;
-	json_object_foreach(json_object_get(entry->step.json, "secret"), key, secret)
+	json_object_each(json_object_get(entry->step.json, "secret"), key, secret)
 		text = without(text, json_string_value(secret));
 	return text;
 }

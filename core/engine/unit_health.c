@@ -333,9 +333,7 @@ static bool fetch_facts(struct engine *engine, struct unit *unit, void (*done)(v
 void
 unit_health_load(struct engine *engine, const json_t *rows)
 {
-	size_t i;
-	json_t *row;
-	json_array_foreach(rows, i, row) {
+	json_array_each(rows, row) {
 		struct unit *unit = find_listed(engine, row);
 		if (unit)
 			unit_model_load(unit, row);
@@ -370,9 +368,7 @@ judge_unit(struct engine *engine, struct unit *unit, const struct completion *co
 {
 	const char *fault = NULL;
 	bool checked = false;
-	size_t i;
-	json_t *gpu;
-	json_array_foreach(unit->gpus, i, gpu) {
+	json_array_each(unit->gpus, gpu) {
 		const char *why = json_text_or_null(completion->faults, json_string_value(gpu));
 		fault = fault ? fault : why;
 		checked = checked || list_has_text(completion->checked, json_string_value(gpu));

@@ -60,10 +60,8 @@ add_word(struct buf *text, const char *name, double ns, double spread)
 static void
 add_words(struct buf *text, const json_t *names, const json_t *spreads, bool own, size_t most)
 {
-	const char *name;
-	json_t *value;
 	size_t count = 0;
-	json_object_foreach((json_t *)names, name, value) {
+	json_object_each(names, name, value) {
 		double ns = json_number_value(value);
 		if (count == most || !calibration_is_name(name) || calibration_is_own(name) != own || !is_time(ns))
 			continue;
@@ -170,9 +168,8 @@ median(const json_t *list)
 json_t *
 calibration_medians(const json_t *samples)
 {
-	json_t *medians = json_object(), *list;
-	const char *name;
-	json_object_foreach((json_t *)samples, name, list) {
+	json_t *medians = json_object();
+	json_object_each(samples, name, list) {
 		double ns = median(list);
 		if (is_time(ns))
 			json_object_set_new(medians, name, json_real(ns));
@@ -186,14 +183,13 @@ spread_of(const json_t *list)
 {
 	/* Student's factors for two degrees of freedom and more */
 	static const double factors[] = {4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23};
-	size_t count = json_array_size(list), i;
+	size_t count = json_array_size(list);
 	double mean = 0, squares = 0;
-	json_t *value;
 	if (count < 3)
 		return 0;
-	json_array_foreach((json_t *)list, i, value)
+	json_array_each(list, value)
 		mean += json_number_value(value) / (double)count;
-	json_array_foreach((json_t *)list, i, value)
+	json_array_each(list, value)
 		squares += (json_number_value(value) - mean) * (json_number_value(value) - mean);
 	size_t freedom = count - 1 < ARRAY_SIZE(factors) + 1 ? count - 1 : ARRAY_SIZE(factors) + 1;
 	double deviation = sqrt(squares / (double)(count - 1) * (1 + 1 / (double)count));
@@ -203,9 +199,7 @@ spread_of(const json_t *list)
 void
 calibration_spreads(const json_t *ratios, json_t *spreads)
 {
-	const char *name;
-	json_t *list;
-	json_object_foreach((json_t *)ratios, name, list) {
+	json_object_each(ratios, name, list) {
 		double spread = spread_of(list);
 		if (is_spread(spread) && spread > json_number_value(json_object_get(spreads, name)))
 			json_object_set_new(spreads, name, json_real(spread));

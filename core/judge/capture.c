@@ -83,9 +83,8 @@ check_values(const json_t *launches, struct kettle_error *err)
 static json_t *
 ordered(const json_t *wanted)
 {
-	json_t *list = json_array(), *value;
-	size_t i;
-	json_array_foreach(wanted, i, value) {
+	json_t *list = json_array();
+	json_array_each(wanted, value) {
 		json_int_t index = json_integer_value(value);
 		size_t at = 0;
 		while (at < json_array_size(list) && json_integer_value(json_array_get(list, at)) < index)
@@ -100,9 +99,7 @@ int
 capture_check(const json_t *capture, const json_t *task, struct kettle_error *err)
 {
 	json_int_t count = (json_int_t)json_array_size(json_object_get(task, BENCHMARKS));
-	const json_t *index;
-	size_t i;
-	json_array_foreach(json_object_get(capture, BENCHMARKS), i, index)
+	json_array_each(json_object_get(capture, BENCHMARKS), index)
 		if (json_integer_value(index) >= count)
 			return kettle_blame(err, KETTLE_CAUSE_NONE, "benchmark",
 				kettle_fail(err, KETTLE_EINVAL,
@@ -143,9 +140,8 @@ capture_read(const json_t *args, const char *mode, const json_t *task, json_t **
 bool
 capture_has(const json_t *capture, size_t benchmark)
 {
-	const json_t *list = json_object_get(capture, BENCHMARKS), *index;
-	size_t i;
-	json_array_foreach(list, i, index)
+	const json_t *list = json_object_get(capture, BENCHMARKS);
+	json_array_each(list, index)
 		if (json_integer_value(index) == (json_int_t)benchmark)
 			return true;
 	return !list;

@@ -150,9 +150,8 @@ share_step(json_t *step, json_t *earlier)
 {
 	if (json_equal(step, earlier))
 		return json_incref(earlier);
-	json_t *shared = json_copy(step), *value;
-	const char *key;
-	json_object_foreach(step, key, value) {
+	json_t *shared = json_copy(step);
+	json_object_each(step, key, value) {
 		json_t *same = json_object_get(earlier, key);
 		if (same && json_equal(value, same))
 			json_object_set(shared, key, same);
@@ -189,9 +188,7 @@ static int
 check_needs(const struct plan *plan, size_t index, struct kettle_error *err)
 {
 	const struct plan_step *step = &plan->steps[index];
-	size_t i;
-	json_t *need;
-	json_array_foreach(json_object_get(step->json, "needs"), i, need)
+	json_array_each(json_object_get(step->json, "needs"), need)
 		if (!find_plan_step(plan, index, json_string_value(need)))
 			return kettle_fail(err, KETTLE_EINVAL, "the step `%s` needs `%s`, which is not an earlier step.", step->id,
 				json_string_value(need));
@@ -221,10 +218,8 @@ check_input(const struct plan *plan, size_t index, const char *path, const json_
 static int
 check_inputs(const struct plan *plan, size_t index, const json_t *process, struct kettle_error *err)
 {
-	const char *path;
-	json_t *input;
 	int rc = 0;
-	json_object_foreach(json_object_get(process, "inputs"), path, input)
+	json_object_each(json_object_get(process, "inputs"), path, input)
 		rc = rc ? rc : check_input(plan, index, path, input, err);
 	return rc;
 }
@@ -232,9 +227,7 @@ check_inputs(const struct plan *plan, size_t index, const json_t *process, struc
 static int
 check_paths(const struct plan_step *step, const char *key, struct kettle_error *err)
 {
-	size_t i;
-	json_t *path;
-	json_array_foreach(json_object_get(step->json, key), i, path)
+	json_array_each(json_object_get(step->json, key), path)
 		if (path_check_inside(json_string_value(path), NULL))
 			return kettle_fail(err, KETTLE_EINVAL, "`%s` in the %s of the step `%s` is not a path inside its folder.",
 				json_string_value(path), key, step->id);
@@ -286,9 +279,7 @@ check_step(const struct plan *plan, size_t index, const struct plan *runs, struc
 static bool
 keeps(const json_t *step, const json_t *kept)
 {
-	const char *key;
-	json_t *value;
-	json_object_foreach((json_t *)kept, key, value)
+	json_object_each(kept, key, value)
 		if (!json_equal(json_object_get(step, key), value))
 			return false;
 	return true;
@@ -314,9 +305,7 @@ check_run(const struct plan_step *step, const struct plan_step *run, struct kett
 	if (!touched && !keeps(json_object_get(step->json, "env"), json_object_get(run->json, "env")) &&
 		!json_object_get(step->json, "referee"))
 		touched = "env";
-	size_t i;
-	json_t *need;
-	json_array_foreach(json_object_get(run->json, "needs"), i, need)
+	json_array_each(json_object_get(run->json, "needs"), need)
 		if (!list_has_text(json_object_get(step->json, "needs"), json_string_value(need)))
 			touched = "needs";
 	if (touched)
@@ -363,9 +352,7 @@ static bool
 is_task_only(const struct plan *plan, const struct plan_step *step, const char *submission)
 {
 	const json_t *inputs = json_object_get(step->json, "inputs");
-	const char *name;
-	json_t *input;
-	json_object_foreach((json_t *)inputs, name, input) {
+	json_object_each(inputs, name, input) {
 		const char *file = json_text_or_null(input, "file"), *from = json_text_or_null(input, "step");
 		const struct plan_step *maker = from ? step_before(plan, step, from) : NULL;
 		if (file ? strcmp(file, submission) == 0 : !maker || !maker->task_only)
@@ -378,9 +365,7 @@ is_task_only(const struct plan *plan, const struct plan_step *step, const char *
 static bool
 promises_complete(const json_t *files, const char *submission)
 {
-	const char *name;
-	json_t *contents;
-	json_object_foreach((json_t *)files, name, contents)
+	json_object_each(files, name, contents)
 		if (strcmp(name, submission) != 0 && strstr(json_text_or_empty(contents, "text"), PLAN_COMPLETE))
 			return true;
 	return false;
@@ -390,9 +375,7 @@ promises_complete(const json_t *files, const char *submission)
 static bool
 opens_range(const json_t *files, const char *submission)
 {
-	const char *name;
-	json_t *contents;
-	json_object_foreach((json_t *)files, name, contents) {
+	json_object_each(files, name, contents) {
 		const char *text = json_text_or_empty(contents, "text");
 		if (strcmp(name, submission) != 0 && strcasestr(text, "nvtx") && strstr(text, "custom_kernel"))
 			return true;
@@ -404,10 +387,8 @@ opens_range(const json_t *files, const char *submission)
 static void
 mark_ranges(const json_t *files, const char *submission, json_t *plan)
 {
-	json_t *step;
-	size_t i;
 	bool opens = opens_range(files, submission);
-	json_array_foreach(json_object_get(plan, "steps"), i, step) {
+	json_array_each(json_object_get(plan, "steps"), step) {
 		if (opens || !member_is(step, "profile", "ncu"))
 			continue;
 		json_t *capture = json_object_get(step, "capture");
@@ -422,11 +403,9 @@ static void
 remove_jit_caches(const json_t *task, json_t *plan)
 {
 	const json_t *wanted = json_object_get(task, "jit_cache");
-	json_t *step;
-	size_t i;
 	if (!json_is_false(wanted) && !member_is(task, "jit_cache", "no"))
 		return;
-	json_array_foreach(json_object_get(plan, "steps"), i, step)
+	json_array_each(json_object_get(plan, "steps"), step)
 		json_object_del(step, "jit");
 }
 

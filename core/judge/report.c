@@ -53,11 +53,9 @@ check_count(const struct plan_step *step, const json_t *result, struct kettle_er
 static bool
 names_tests(const struct plan_step *step, const json_t *result)
 {
-	const char *key;
-	json_t *value;
 	if (strcmp(step->mode, "test") != 0)
 		return false;
-	json_object_foreach((json_t *)result, key, value)
+	json_object_each(result, key, value)
 		if (strcmp(key, "test-count") == 0 || strncmp(key, "test.", strlen("test.")) == 0)
 			return true;
 	return false;

@@ -98,9 +98,8 @@ add_value(struct buf *text, const json_t *value)
 static void
 add_case(struct buf *text, json_t *one)
 {
-	const char *key, *between = "";
-	json_t *value;
-	json_object_foreach(one, key, value) {
+	const char *between = "";
+	json_object_each(one, key, value) {
 		buf_printf(text, "%s%s: ", between, key);
 		add_value(text, value);
 		between = "; ";

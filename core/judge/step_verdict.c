@@ -362,11 +362,9 @@ static bool
 exit_passes(const struct reader *reader)
 {
 	struct optional_int status = reader->outcome->exit;
-	size_t i;
-	json_t *one;
 	if (!reader->step->pass_exit)
 		return status.given && status.value == 0;
-	json_array_foreach(reader->step->pass_exit, i, one)
+	json_array_each(reader->step->pass_exit, one)
 		if (status.given && json_integer_value(one) == status.value)
 			return true;
 	return false;
@@ -376,9 +374,7 @@ exit_passes(const struct reader *reader)
 static bool
 result_passes(const struct reader *reader)
 {
-	const char *key;
-	json_t *wanted;
-	json_object_foreach((json_t *)reader->step->pass_result, key, wanted)
+	json_object_each(reader->step->pass_result, key, wanted)
 		if (!json_equal(json_object_get(reader->outcome->result, key), wanted))
 			return false;
 	return true;

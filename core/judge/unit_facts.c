@@ -26,12 +26,11 @@ add_gpu(json_t *gpus, const json_t *value)
 json_t *
 unit_gpus(const json_t *section)
 {
-	const json_t *value = json_object_get(section, "gpu"), *one;
+	const json_t *value = json_object_get(section, "gpu");
 	json_t *gpus = json_array();
-	size_t i;
 	if (!json_is_array(value))
 		add_gpu(gpus, value);
-	json_array_foreach(value, i, one)
+	json_array_each(value, one)
 		add_gpu(gpus, one);
 	return gpus;
 }
@@ -48,9 +47,7 @@ is_gpu(const json_t *facts, const char *gpu)
 static json_t *
 find_gpu(const json_t *greeting, const char *gpu)
 {
-	size_t i;
-	json_t *facts;
-	json_array_foreach(json_object_get(greeting, "gpus"), i, facts)
+	json_array_each(json_object_get(greeting, "gpus"), facts)
 		if (is_gpu(facts, gpu))
 			return facts;
 	return NULL;
@@ -74,13 +71,13 @@ unit_facts(const json_t *section, const json_t *greeting)
 {
 	static const char *const keys[] = {
 		"level", "machine", "protections", "tools", "packages", "parts", "version", "warm"};
-	json_t *facts = json_object(), *found = json_array(), *gpu, *error = NULL;
+	json_t *facts = json_object(), *found = json_array(), *error = NULL;
 	AUTO_JSON json_t *wanted = unit_gpus(section);
 	size_t i;
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
 		if (json_object_get(greeting, keys[i]))
 			json_object_set(facts, keys[i], json_object_get(greeting, keys[i]));
-	json_array_foreach(wanted, i, gpu) {
+	json_array_each(wanted, gpu) {
 		json_t *one = find_gpu(greeting, json_string_value(gpu));
 		if (one)
 			json_array_append(found, one);
@@ -110,12 +107,11 @@ json_t *
 unit_facts_lasting(const json_t *section, const json_t *greeting)
 {
 	AUTO_JSON json_t *facts = unit_facts(section, greeting);
-	json_t *lasting = json_deep_copy(facts), *gpu;
-	size_t i;
+	json_t *lasting = json_deep_copy(facts);
 	(void)json_object_del(lasting, "gpu_error");
 	(void)json_object_del(lasting, "warm");
 	remove_passing(json_object_get(lasting, "gpu"));
-	json_array_foreach(json_object_get(lasting, "gpus"), i, gpu)
+	json_array_each(json_object_get(lasting, "gpus"), gpu)
 		remove_passing(gpu);
 	return lasting;
 }
@@ -125,11 +121,9 @@ unit_check_gpus(const json_t *section, const json_t *greeting, struct kettle_err
 {
 	AUTO_JSON json_t *facts = unit_facts(section, greeting);
 	const char *error = json_text_or_null(facts, "gpu_error");
-	size_t i;
-	json_t *gpu;
 	if (error)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "%s", error);
-	json_array_foreach(json_object_get(facts, "gpus"), i, gpu)
+	json_array_each(json_object_get(facts, "gpus"), gpu)
 		if (member_true(gpu, "occupied"))
 			return kettle_fail(err, KETTLE_EUNAVAIL, "%lld MiB of memory are in use on its GPU %lld.",
 				(long long)(member_int(gpu, "used") >> 20), (long long)member_int(gpu, "index"));
@@ -177,10 +171,8 @@ check_gpu_architecture(const json_t *section, const json_t *gpu, struct kettle_e
 int
 unit_check_architecture(const json_t *section, const json_t *facts, struct kettle_error *err)
 {
-	size_t i;
-	json_t *gpu;
 	int rc = 0;
-	json_array_foreach(json_object_get(facts, "gpus"), i, gpu)
+	json_array_each(json_object_get(facts, "gpus"), gpu)
 		if (rc == 0)
 			rc = check_gpu_architecture(section, gpu, err);
 	return rc;
@@ -239,9 +231,7 @@ static char *
 configured_uuids(const json_t *gpus)
 {
 	AUTO_BUF struct buf text = {0};
-	size_t i;
-	json_t *gpu;
-	json_array_foreach(gpus, i, gpu) {
+	json_array_each(gpus, gpu) {
 		const char *name = json_string_value(gpu);
 		if (name[strspn(name, "0123456789")] == '\0')
 			return NULL;
@@ -276,11 +266,9 @@ unit_identity(const json_t *section, const char *key, const json_t *facts)
 	const json_t *found = json_object_get(facts, "gpus");
 	AUTO_FREE char *plain = unit_key(section);
 	AUTO_BUF struct buf text = {0};
-	size_t i;
-	json_t *gpu;
 	if (json_array_size(wanted) == 0 || json_array_size(found) != json_array_size(wanted))
 		return xstrdup(key);
-	json_array_foreach(found, i, gpu) {
+	json_array_each(found, gpu) {
 		const char *uuid = json_text_or_null(gpu, "uuid");
 		if (!uuid || !*uuid)
 			return xstrdup(key);
@@ -295,11 +283,9 @@ bool
 unit_facts_agree(const json_t *section, const json_t *facts)
 {
 	AUTO_JSON json_t *wanted = unit_gpus(section);
-	size_t i;
-	json_t *gpu;
 	if (json_array_size(json_object_get(facts, "gpus")) == 0)
 		return true;
-	json_array_foreach(wanted, i, gpu)
+	json_array_each(wanted, gpu)
 		if (!find_gpu(facts, json_string_value(gpu)))
 			return false;
 	return json_array_size(wanted) > 0;

@@ -67,10 +67,9 @@ keep_output(struct verdict_builder *builder, const struct outcome_output *output
 static json_t *
 keep_result(struct verdict_builder *builder, const json_t *result)
 {
-	json_t *kept = json_object(), *value;
-	const char *key;
+	json_t *kept = json_object();
 	size_t most = builder->left < VERDICT_MAX_RESULT ? builder->left : VERDICT_MAX_RESULT, used = 0, left_out = 0;
-	json_object_foreach((json_t *)result, key, value) {
+	json_object_each(result, key, value) {
 		size_t size = strlen(key) + json_string_length(value);
 		if (!json_is_string(value) || size > most - used) {
 			left_out++;
@@ -88,9 +87,7 @@ keep_result(struct verdict_builder *builder, const json_t *result)
 static void
 keep_artifacts(json_t *artifacts, const struct plan_step *step, const struct outcome *outcome)
 {
-	size_t i;
-	json_t *artifact;
-	json_array_foreach(outcome->artifacts, i, artifact) {
+	json_array_each(outcome->artifacts, artifact) {
 		const char *name = json_text_or_null(artifact, "name"), *sha256 = json_text_or_null(artifact, "sha256");
 		if (name && sha256 && json_array_size(artifacts) < VERDICT_MAX_ARTIFACTS)
 			json_array_append_new(artifacts, json_pack("{s:s, s:s, s:I, s:s}", "step", step->id, "name", name, "size",

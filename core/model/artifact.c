@@ -386,9 +386,7 @@ int64_t
 artifact_remove(const char *spool, const json_t *names)
 {
 	int64_t bytes = 0;
-	size_t i;
-	json_t *name;
-	json_array_foreach(names, i, name) {
+	json_array_each(names, name) {
 		AUTO_FREE char *path = path_join(spool, json_string_value(name));
 		bytes += bytes_below(path, 2);
 		(void)file_remove_tree(path, NULL);

@@ -53,9 +53,7 @@ put_version(struct db *db, const json_t *bundle, const char *hash, int64_t *ret_
 		"json_extract(?4, '$.task.lang'))",
 		"sssji", hash, run_hash ? run_hash : "", name ? name : "", rest, db->now_ms);
 	int64_t task = db_last_id(db);
-	const char *file;
-	json_t *contents;
-	json_object_foreach(json_object_get(bundle, "files"), file, contents) {
+	json_object_each(json_object_get(bundle, "files"), file, contents) {
 		if (rc == 0)
 			rc = put_file(db, task, file, contents, err);
 	}

@@ -264,13 +264,11 @@ static const char *
 nearest_name(const json_t *names, const char *word)
 {
 	AUTO_JSON json_t *keys = json_object();
-	size_t i;
-	json_t *name;
-	json_array_foreach(names, i, name) {
+	json_array_each(names, name) {
 		json_object_set_new(keys, json_string_value(name), json_true());
 	}
 	const char *near = nearest_key(word, keys);
-	json_array_foreach(names, i, name) {
+	json_array_each(names, name) {
 		if (near && strcmp(json_string_value(name), near) == 0)
 			return json_string_value(name);
 	}
@@ -312,9 +310,7 @@ int
 board_configured_units(const struct command_env *env, const char *device, const char **ret_name,
 	const json_t **ret_units, struct kettle_error *err)
 {
-	const char *name;
-	json_t *configured;
-	json_object_foreach((json_t *)env->devices, name, configured) {
+	json_object_each(env->devices, name, configured) {
 		if (strcasecmp(name, device) != 0)
 			continue;
 		*ret_name = name;
@@ -327,9 +323,8 @@ board_configured_units(const struct command_env *env, const char *device, const 
 json_t *
 board_configured(const struct command_env *env)
 {
-	json_t *names = json_array(), *value;
-	const char *name;
-	json_object_foreach((json_t *)env->devices, name, value) {
+	json_t *names = json_array();
+	json_object_each(env->devices, name, value) {
 		json_array_append_new(names, json_string(name));
 	}
 	return names;
@@ -422,13 +417,11 @@ static int
 open_boards(struct db *db, struct board_life *life, struct kettle_error *err)
 {
 	AUTO_JSON json_t *boards = NULL;
-	size_t i;
-	json_t *board;
 	int rc = db_array(db, &boards, err,
 		"SELECT id, name, deadline_at AS deadline_iso FROM leaderboards WHERE opens_at IS NOT NULL AND opened_at IS "
 		"NULL AND NOT " DB_UNOPENED " LIMIT ?",
 		"i", (int64_t)STEP_MAX);
-	json_array_foreach(boards, i, board) {
+	json_array_each(boards, board) {
 		int64_t id = member_int(board, "id");
 		AUTO_JSON json_t *data = json_pack(
 			"{s:O, s:O}", "name", json_object_get(board, "name"), "deadline", json_object_get(board, "deadline"));
@@ -446,10 +439,8 @@ static int
 read_podiums(struct db *db, int64_t board, json_t **ret_podiums, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = NULL, *podiums = json_array();
-	size_t i;
-	json_t *device;
 	int rc = board_devices(db, board, &devices, err);
-	json_array_foreach(devices, i, device) {
+	json_array_each(devices, device) {
 		json_t *podium = NULL;
 		if (rc == 0)
 			rc = ranking_podium(db, board, json_string_value(device), &podium, err);
@@ -481,15 +472,13 @@ static int
 end_boards(struct db *db, struct board_life *life, struct kettle_error *err)
 {
 	AUTO_JSON json_t *boards = NULL;
-	size_t i;
-	json_t *board;
 	int rc = db_array(db, &boards, err,
 		"SELECT id, name, deadline_at AS deadline_iso, EXISTS (SELECT 1 FROM jobs j CROSS JOIN submissions s ON s.id = "
 		"j.submission WHERE j.done_at IS NULL AND s.leaderboard = b.id AND s.mode = 'ranked' AND NOT s.practice) AS "
 		"open_bool FROM leaderboards b WHERE deadline_at IS NOT NULL AND ended_at IS NULL AND deadline_at < ? ORDER BY "
 		"open_bool LIMIT ?",
 		"ii", db->now_ms, (int64_t)STEP_MAX);
-	json_array_foreach(boards, i, board) {
+	json_array_each(boards, board) {
 		if (member_true(board, "open"))
 			life->waiting = true;
 		else if (rc == 0)

@@ -74,13 +74,11 @@ board_update_load(struct update *update, struct kettle_error *err)
 static void
 note_differing(json_t *differs, const json_t *before, const json_t *after)
 {
-	const char *name;
-	json_t *value;
-	json_object_foreach((json_t *)before, name, value) {
+	json_object_each(before, name, value) {
 		if (!json_equal(value, json_object_get(after, name)))
 			note(differs, name);
 	}
-	json_object_foreach((json_t *)after, name, value) {
+	json_object_each(after, name, value) {
 		if (!json_object_get(before, name))
 			note(differs, name);
 	}

@@ -81,9 +81,7 @@ used_today(struct db *db, const char *device, int64_t user, int64_t *ret_ms, str
 static const json_t *
 find_usage_device(const struct command_env *env, const char *device)
 {
-	const char *name;
-	json_t *configured;
-	json_object_foreach((json_t *)env->devices, name, configured)
+	json_object_each(env->devices, name, configured)
 		if (strcasecmp(name, device) == 0)
 			return configured;
 	return NULL;
@@ -93,10 +91,8 @@ int
 device_usage_may_submit(
 	const struct command_env *env, struct db *db, int64_t user, const json_t *devices, struct kettle_error *err)
 {
-	size_t i;
-	json_t *name;
 	int rc = 0;
-	json_array_foreach((json_t *)devices, i, name) {
+	json_array_each(devices, name) {
 		const char *device = json_string_value(name);
 		const json_t *budget = json_object_get(find_usage_device(env, device), "budget");
 		int64_t all_ms = 0, user_ms = 0;

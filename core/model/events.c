@@ -242,16 +242,15 @@ event_scope_text(char scope)
 int
 event_kind_check(const json_t *event, struct kettle_error *err)
 {
-	const char *kind = json_text_or_empty(event, "kind"), *scope = json_text_or_empty(event, "scope"), *key;
+	const char *kind = json_text_or_empty(event, "kind"), *scope = json_text_or_empty(event, "scope");
 	const struct event_kind *row = event_kinds;
-	json_t *value;
 	while (row->kind && strcmp(row->kind, kind) != 0)
 		row++;
 	if (!row->kind)
 		return kettle_fail(err, KETTLE_EINVAL, "There is no event `%s`.", kind);
 	if (scope[0] != row->scope)
 		return kettle_fail(err, KETTLE_EINVAL, "An event `%s` has the scope `%s`.", kind, scope);
-	json_object_foreach(json_object_get(event, "data"), key, value) {
+	json_object_each(json_object_get(event, "data"), key, value) {
 		char quoted[80];
 		(void)snprintf(quoted, sizeof(quoted), "`%s`", key);
 		if (!strstr(row->data, quoted))

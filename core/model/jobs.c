@@ -215,9 +215,7 @@ static const char *
 worst_state(const json_t *jobs)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(end_states); i++) {
-		size_t j;
-		json_t *job;
-		json_array_foreach(jobs, j, job) {
+		json_array_each(jobs, job) {
 			if (strcmp(json_text_or_null(job, "state"), end_states[i]) == 0)
 				return end_states[i];
 		}
@@ -238,9 +236,7 @@ set_place(json_t *data, const struct ranking_position *position, int64_t job)
 static int
 add_ranks(struct db *db, json_t *jobs, struct kettle_error *err)
 {
-	size_t i;
-	json_t *row;
-	json_array_foreach(jobs, i, row) {
+	json_array_each(jobs, row) {
 		struct ranking_position position;
 		int rc = ranking_of_job(db, member_int(row, "job"), &position, err);
 		if (rc < 0)

@@ -50,9 +50,7 @@ describe_sources(const json_t *plan)
 {
 	AUTO_BUF struct buf lines = {0};
 	AUTO_JSON json_t *hashes = json_object();
-	const char *name;
-	json_t *contents, *hash;
-	json_object_foreach(json_object_get(plan, "files"), name, contents) {
+	json_object_each(json_object_get(plan, "files"), name, contents) {
 		const char *blob = json_text_or_null(contents, "blob");
 		AUTO_FREE char *data = NULL;
 		char hex[65] = "";
@@ -64,7 +62,7 @@ describe_sources(const json_t *plan)
 	/* As text with sorted keys, and read again: then the order of the object is that of the names. */
 	AUTO_FREE char *sorted = json_dumps(hashes, JSON_SORT_KEYS | JSON_COMPACT);
 	json_t *ordered = json_loads(sorted, 0, NULL);
-	json_object_foreach(ordered, name, hash)
+	json_object_each(ordered, name, hash)
 		buf_printf(&lines, "%s  %s\n", json_string_value(hash), name);
 	char all[65];
 	sha256_hex(lines.data ? lines.data : "", lines.len, all);
@@ -82,9 +80,8 @@ said(const json_t *result, const char *key)
 static json_t *
 describe_files(const json_t *files)
 {
-	json_t *list = json_array(), *file;
-	size_t i;
-	json_array_foreach(files, i, file)
+	json_t *list = json_array();
+	json_array_each(files, file)
 		json_array_append_new(list, json_pack("{s:O, s:O, s:O}", "name", json_object_get(file, "name"), "size",
 										json_object_get(file, "size"), "sha256", json_object_get(file, "sha256")));
 	return list;
@@ -175,9 +172,7 @@ write_zip(struct packing *packing, const char *path, struct kettle_error *err)
 		zip_error_fini(&why);
 		return rc;
 	}
-	size_t i;
-	const json_t *file;
-	json_array_foreach(packing->files, i, file)
+	json_array_each(packing->files, file)
 		rc = rc ? rc : add_file(packing, file, err);
 	if (rc == 0)
 		rc = add_source(packing, PROFILE_PACK_MANIFEST,
@@ -210,9 +205,8 @@ describe_zip(const struct packing *packing, const char *path, json_t **ret_artif
 static json_t *
 select_files(const json_t *artifacts, const char *step, bool same)
 {
-	json_t *list = json_array(), *artifact;
-	size_t i;
-	json_array_foreach(artifacts, i, artifact)
+	json_t *list = json_array();
+	json_array_each(artifacts, artifact)
 		if (member_is(artifact, "step", step) == same)
 			json_array_append(list, artifact);
 	return list;

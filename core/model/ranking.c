@@ -135,11 +135,10 @@ ranking_podium(struct db *db, int64_t leaderboard, const char *device, json_t **
 static json_t *
 only_on(const json_t *podium, const json_t *other)
 {
-	json_t *rows = json_array(), *row, *on_other;
-	size_t i, j;
-	json_array_foreach(podium, i, row) {
+	json_t *rows = json_array();
+	json_array_each(podium, row) {
 		bool there = false;
-		json_array_foreach(other, j, on_other)
+		json_array_each(other, on_other)
 			there = there || member_int(on_other, "user") == member_int(row, "user");
 		if (!there)
 			(void)json_array_append(rows, row);
@@ -491,8 +490,6 @@ ranking_trend(struct db *db, int64_t leaderboard, const char *device, int64_t us
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *points = NULL;
-	size_t i;
-	json_t *point;
 	int rc = db_array(db, &points, err,
 		"SELECT * FROM (SELECT submission_id, user_id_text, user_name, created_at AS time_iso, score, count(*) OVER () "
 		"AS count FROM (SELECT s.id AS submission_id, u.id AS user_id_text, u.name AS user_name, s.created_at, "
@@ -504,7 +501,7 @@ ranking_trend(struct db *db, int64_t leaderboard, const char *device, int64_t us
 	if (rc < 0)
 		return rc;
 	json_int_t count = member_int(json_array_get(points, 0), "count");
-	json_array_foreach(points, i, point)
+	json_array_each(points, point)
 		(void)json_object_del(point, "count");
 	*ret_trend = json_pack("{s:I, s:O}", "count", count, "points", points);
 	return 0;
@@ -528,12 +525,10 @@ static int
 fail_unknown(struct db *db, const struct actor *actor, const char *name, struct kettle_error *err)
 {
 	AUTO_JSON json_t *list = NULL, *names = json_object();
-	size_t i;
-	json_t *one;
 	int rc = standings_competitions(db, actor, &list, err);
 	if (rc < 0)
 		return rc;
-	json_array_foreach(list, i, one)
+	json_array_each(list, one)
 		(void)json_object_set_new(names, json_text_or_empty(one, "name"), json_true());
 	const char *near = nearest_key(name, names);
 	return kettle_fail(err, KETTLE_ENOENT, "There is no competition `%s`%s%s%s", name, NEAREST_END(near));
@@ -543,15 +538,14 @@ fail_unknown(struct db *db, const struct actor *actor, const char *name, struct 
 static int
 add_leaders(struct db *db, json_t *board, struct kettle_error *err)
 {
-	json_t *devices = NULL, *device;
-	size_t i;
+	json_t *devices = NULL;
 	int rc = db_array(db, &devices, err,
 		"SELECT device, ranked FROM leaderboard_devices WHERE leaderboard = ? ORDER BY position", "i",
 		(int64_t)member_int(board, "id"));
 	if (rc < 0)
 		return rc;
 	(void)json_object_set_new(board, "devices", devices);
-	json_array_foreach(devices, i, device) {
+	json_array_each(devices, device) {
 		AUTO_JSON json_t *podium = NULL;
 		rc = ranking_podium(db, member_int(board, "id"), json_text_or_empty(device, "device"), &podium, err);
 		if (rc < 0)

@@ -42,11 +42,9 @@ int
 request_check_filter(const json_t *filter, struct kettle_error *err)
 {
 	static const char *const known[] = {"submission", "leaderboard", "task_run", NULL};
-	const char *key;
-	json_t *value;
 	if (filter && !json_is_object(filter))
 		return kettle_fail(err, KETTLE_EINVAL, "The filter of a subscription is an object.");
-	json_object_foreach((json_t *)filter, key, value) {
+	json_object_each(filter, key, value) {
 		bool right = (strcmp(key, known[0]) == 0 && json_integer_value(value) > 0) ||
 					 (strcmp(key, known[1]) == 0 && json_string_length(value) > 0) ||
 					 (strcmp(key, known[2]) == 0 && json_is_boolean(value));

@@ -155,9 +155,8 @@ static json_t *
 row_of_unit(const json_t *rows, const json_t *unit)
 {
 	const char *device = json_text_or_null(unit, "device"), *key = json_text_or_null(unit, "key");
-	json_t *row, *same = NULL, *labelled = NULL;
-	size_t i;
-	json_array_foreach((json_t *)rows, i, row) {
+	json_t *same = NULL, *labelled = NULL;
+	json_array_each(rows, row) {
 		const char *row_key = json_text_or_null(row, "key"), *row_unit = json_text_or_null(row, "unit");
 		if (strcasecmp(json_text_or_null(row, "device"), device) != 0)
 			continue;
@@ -204,13 +203,11 @@ int
 settings_units_match(struct db *db, const json_t *units, json_t **ret_rows, struct kettle_error *err)
 {
 	AUTO_JSON json_t *rows = NULL;
-	size_t i;
-	json_t *one;
 	int rc = settings_units(db, &rows, err);
-	json_array_foreach((json_t *)units, i, one)
+	json_array_each(units, one)
 		if (rc == 0)
 			rc = match_unit(db, rows, one, err);
-	json_array_foreach(rows, i, one) {
+	json_array_each(rows, one) {
 		const char *label = json_text_or_null(one, "label");
 		if (rc == 0 && label && *label && !json_object_get(one, "configured"))
 			rc = db_exec(db, err, "UPDATE device_units SET label = '' WHERE device = ? AND unit = ?", "ss",

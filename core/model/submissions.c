@@ -58,9 +58,8 @@ submission_of_request(struct db *db, int64_t user, const char *request, json_t *
 			(int64_t)member_int(answer, "id"));
 	if (rc < 0)
 		return rc;
-	json_t *devices = json_array(), *job;
-	size_t i;
-	json_array_foreach(jobs, i, job)
+	json_t *devices = json_array();
+	json_array_each(jobs, job)
 		(void)json_array_append(devices, json_object_get(job, "device"));
 	(void)json_object_set(answer, "jobs", jobs);
 	(void)json_object_set_new(answer, "devices", devices);
@@ -121,9 +120,7 @@ submission_code(struct db *db, int64_t id, json_t **ret_row, struct kettle_error
 static int
 add_list_runs(struct db *db, bool open, json_t *rows, struct kettle_error *err)
 {
-	size_t i;
-	json_t *row;
-	json_array_foreach(rows, i, row) {
+	json_array_each(rows, row) {
 		json_t *runs = NULL;
 		bool whole = !json_is_false(json_object_get(row, "whole"));
 		int rc = db_array(db, &runs, err,
@@ -423,8 +420,7 @@ open_run(json_t *run)
 static int
 add_job_runs(struct db *db, json_t *job, struct kettle_error *err)
 {
-	json_t *runs = NULL, *artifacts = NULL, *run;
-	size_t i;
+	json_t *runs = NULL, *artifacts = NULL;
 	int64_t id = member_int(job, "job");
 	int rc = db_array(db, &runs, err,
 		"SELECT mode, secret AS secret_bool, idx AS \"index\", passed AS passed_bool, state, score, low, high, "
@@ -433,7 +429,7 @@ add_job_runs(struct db *db, json_t *job, struct kettle_error *err)
 		"i", id);
 	if (rc < 0)
 		return rc;
-	json_array_foreach(runs, i, run) {
+	json_array_each(runs, run) {
 		open_run(run);
 	}
 	(void)json_object_set_new(job, "runs", runs);
@@ -556,13 +552,12 @@ int
 submission_results(struct db *db, int64_t job, json_t **ret_results, struct kettle_error *err)
 {
 	AUTO_JSON json_t *rows = NULL;
-	size_t i;
-	json_t *row, *results = json_object();
+	json_t *results = json_object();
 	int rc = db_array(db, &rows, err,
 		"SELECT mode, result_json FROM runs WHERE job = ? AND NOT secret AND passed AND mode IN ('leaderboard', "
 		"'benchmark') ORDER BY id",
 		"i", job);
-	json_array_foreach(rows, i, row)
+	json_array_each(rows, row)
 		(void)json_object_set(results, json_text_or_empty(row, "mode"), json_object_get(row, "result"));
 	*ret_results = results;
 	return rc;
@@ -630,10 +625,8 @@ int
 submission_delete(struct db *db, const json_t *rows, struct kettle_error *err)
 {
 	const json_t *first = json_array_get(rows, 0);
-	size_t i;
-	json_t *row;
 	int rc = 0;
-	json_array_foreach(rows, i, row) {
+	json_array_each(rows, row) {
 		if (rc == 0)
 			rc = record_deleted(db, row, err);
 		if (rc == 0)
@@ -641,7 +634,7 @@ submission_delete(struct db *db, const json_t *rows, struct kettle_error *err)
 	}
 	if (rc == 0 && first)
 		rc = ranking_recompute(db, member_int(first, "leaderboard_id"), NULL, member_int(first, "user"), err);
-	json_array_foreach(rows, i, row) {
+	json_array_each(rows, row) {
 		if (rc == 0)
 			rc = db_exec(db, err, "DELETE FROM submissions WHERE id = ?", "i", (int64_t)member_int(row, "id"));
 	}

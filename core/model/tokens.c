@@ -44,8 +44,6 @@ int
 token_delete(struct db *db, int64_t user, const char *name, int64_t *ret_count, struct kettle_error *err)
 {
 	AUTO_JSON json_t *rows = NULL;
-	size_t i;
-	json_t *row;
 	int rc = db_array(db, &rows, err,
 		"SELECT DISTINCT kind, name FROM tokens WHERE user = ?1 AND kind IN ('token', 'session') AND (?2 IS NULL OR "
 		"name = ?2) ORDER BY kind, name",
@@ -57,7 +55,7 @@ token_delete(struct db *db, int64_t user, const char *name, int64_t *ret_count, 
 	if (rc < 0)
 		return rc;
 	int64_t count = db_changes(db);
-	json_array_foreach(rows, i, row) {
+	json_array_each(rows, row) {
 		bool login = member_is(row, "kind", "session");
 		if (rc == 0)
 			rc = db_event(db, login ? "login.revoked" : "token.revoked", 'u', 0, 0, user, row, err);

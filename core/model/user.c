@@ -146,8 +146,7 @@ user_other_admins(struct db *db, int64_t id, int64_t *ret_count, struct kettle_e
 static int
 add_full(struct db *db, int64_t id, json_t *object, struct kettle_error *err)
 {
-	json_t *identities = NULL, *merged = NULL, *ranks = NULL, *row;
-	size_t i;
+	json_t *identities = NULL, *merged = NULL, *ranks = NULL;
 	int rc = db_array(db, &identities, err,
 		"SELECT provider, subject, name, created_at AS created_iso FROM identities WHERE user = ? ORDER BY created_at, "
 		"provider, subject",
@@ -170,7 +169,7 @@ add_full(struct db *db, int64_t id, json_t *object, struct kettle_error *err)
 			"SELECT b.name AS leaderboard, p.leaderboard AS board, p.device, p.score FROM best p JOIN leaderboards b "
 			"ON b.id = p.leaderboard WHERE p.user = ? ORDER BY b.name, p.device LIMIT ?",
 			"ii", id, (int64_t)RANKS_MAX);
-	json_array_foreach(ranks, i, row) {
+	json_array_each(ranks, row) {
 		struct ranking_position position;
 		rc = ranking_of(db, member_int(row, "board"), json_text_or_null(row, "device"), id, &position, err);
 		if (rc < 0)
@@ -372,14 +371,12 @@ static int
 add_history(struct db *db, int64_t user, json_t *row, struct kettle_error *err)
 {
 	AUTO_JSON json_t *trend = NULL;
-	size_t i;
-	json_t *point;
 	int rc = ranking_trend(
 		db, member_int(row, "board"), json_text_or_null(row, "device"), user, USER_PAGE_POINTS_MAX, &trend, err);
 	if (rc < 0)
 		return rc;
 	json_t *points = json_object_get(trend, "points");
-	json_array_foreach(points, i, point) {
+	json_array_each(points, point) {
 		(void)json_object_del(point, "user_id");
 		(void)json_object_del(point, "user_name");
 	}

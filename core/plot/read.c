@@ -48,12 +48,11 @@ read_series(const json_t *json, struct plot_series *series, struct kettle_error 
 static int
 read_panel(const json_t *json, struct plot_panel *panel, struct kettle_error *err)
 {
-	const json_t *all = json_object_get(json, "series"), *one;
-	size_t i;
+	const json_t *all = json_object_get(json, "series");
 	panel->name = json_text_or_null(json, "name");
 	if (!panel->name || !json_is_array(all) || json_array_size(all) > PLOT_SERIES_MAX)
 		return kettle_fail(err, KETTLE_EINVAL, "A panel must have a name and at most %d series.", PLOT_SERIES_MAX);
-	json_array_foreach(all, i, one) {
+	json_array_each(all, one) {
 		int rc = read_series(one, &panel->series[panel->count++], err);
 		if (rc < 0)
 			return rc;
@@ -64,8 +63,7 @@ read_panel(const json_t *json, struct plot_panel *panel, struct kettle_error *er
 int
 plot_read(const json_t *request, struct plot *ret_plot, struct kettle_error *err)
 {
-	const json_t *panels = json_object_get(request, "panels"), *one;
-	size_t i;
+	const json_t *panels = json_object_get(request, "panels");
 	ret_plot->title = json_text_or_null(request, "title");
 	ret_plot->png = member_is(request, "format", "png");
 	ret_plot->until = (double)member_int(request, "until");
@@ -75,7 +73,7 @@ plot_read(const json_t *request, struct plot *ret_plot, struct kettle_error *err
 		return kettle_fail(err, KETTLE_EINVAL, "`format` must be svg or png.");
 	if (!ret_plot->title || json_array_size(panels) == 0 || json_array_size(panels) > PLOT_PANELS_MAX)
 		return kettle_fail(err, KETTLE_EINVAL, "There must be a title, and from 1 to %d panels.", PLOT_PANELS_MAX);
-	json_array_foreach(panels, i, one) {
+	json_array_each(panels, one) {
 		int rc = read_panel(one, &ret_plot->panels[ret_plot->count++], err);
 		if (rc < 0)
 			return rc;

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/file_name.h"
+#include "base/json_access.h"
 #include "base/nearest.h"
 #include "base/schema.h"
 #include "base/xalloc.h"
@@ -441,9 +442,8 @@ loader_free(struct loader *loader)
 static json_t *
 names_there(const struct loader *loader)
 {
-	json_t *names = json_object(), *folder;
-	size_t i;
-	json_array_foreach(loader->path, i, folder) {
+	json_t *names = json_object();
+	json_array_each(loader->path, folder) {
 		AUTO_DIR DIR *dir = opendir(json_string_value(folder));
 		for (struct dirent *entry; dir && (entry = readdir(dir));) {
 			size_t len = strlen(entry->d_name), tail = strlen(SUFFIX);
@@ -474,13 +474,11 @@ fail_not_found(const struct loader *loader, const char *name, struct kettle_erro
 int
 loader_find(const struct loader *loader, const char *name, char **ret_file, struct kettle_error *err)
 {
-	size_t i;
-	json_t *folder;
 	struct stat st;
 	if (!name_is_good(name))
 		return kettle_fail(
 			err, KETTLE_EINVAL, "`%.64s` is not a name of a plugin: those are of the form [a-z][a-z0-9_]*.", name);
-	json_array_foreach(loader->path, i, folder) {
+	json_array_each(loader->path, folder) {
 		AUTO_BUF struct buf file = {0};
 		buf_printf(&file, "%s/%s" SUFFIX, json_string_value(folder), name);
 		if (stat(file.data, &st) == 0) {
@@ -511,10 +509,9 @@ loader_names(const struct loader *loader)
 {
 	AUTO_JSON json_t *names = names_there(loader);
 	AUTO_FREE const char **list = xcalloc(json_object_size(names) + 1, sizeof(*list));
-	json_t *sorted = json_array(), *none;
-	const char *name;
+	json_t *sorted = json_array();
 	size_t count = 0;
-	json_object_foreach(names, name, none)
+	json_object_each(names, name, none)
 		list[count++] = name;
 	qsort(list, count, sizeof(*list), by_name);
 	for (size_t i = 0; i < count; i++)

@@ -75,9 +75,7 @@ complain(const struct app *app, const struct kettle_error *err)
 static void
 complain_of_faults(const struct app *app)
 {
-	size_t i;
-	json_t *sentence;
-	json_array_foreach(app->config ? app->config->faults : NULL, i, sentence) {
+	json_array_each(app->config ? app->config->faults : NULL, sentence) {
 		struct kettle_error err = {0};
 		(void)kettle_fail(&err, KETTLE_EINVAL, "%s", json_string_value(sentence));
 		complain(app, &err);
@@ -232,9 +230,7 @@ take_over(struct app *app, json_t **ret_taken, json_t **ret_left, struct kettle_
 static void
 log_changes(enum kettle_log_level level, const char *what, const json_t *changes)
 {
-	size_t i;
-	json_t *change;
-	json_array_foreach(changes, i, change)
+	json_array_each(changes, change)
 		log_write(level, "kettle", "%s: %s %s", what, json_text_or_empty(change, "key"),
 			json_text_or_empty(change, "change"));
 }
@@ -321,12 +317,10 @@ static void
 devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
 {
 	(void)arg;
-	size_t i, k;
-	json_t *device, *unit;
 	if (err->code < 0)
 		log_write(KETTLE_LOG_WARNING, "kettle", "the devices cannot be listed: %s", err->message);
-	json_array_foreach(devices, i, device)
-		json_array_foreach(json_object_get(device, "units"), k, unit) {
+	json_array_each(devices, device)
+		json_array_each(json_object_get(device, "units"), unit) {
 			const char *name = json_text_or_null(unit, "unit"), *level = json_text_or_null(unit, "level");
 			const char *trouble = json_text_or_null(unit, "unreachable");
 			if (trouble)
@@ -458,9 +452,7 @@ app_run(struct app *app)
 		undo(app);
 		return app->status;
 	}
-	size_t i;
-	json_t *sentence;
-	json_array_foreach(app->config->warnings, i, sentence)
+	json_array_each(app->config->warnings, sentence)
 		log_write(KETTLE_LOG_WARNING, "kettle", "%s", json_string_value(sentence));
 	watch_signals(app);
 	if (app->serve)

@@ -5,6 +5,7 @@
 #include "program/plugin_set.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
@@ -323,9 +324,7 @@ plugins_load(const struct config *config, struct core *core, struct plugin_set *
 	set->loader = loader_new(json_object_get(config->root, "plugin_path"), NULL);
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(kinds); i++) {
-		const char *name;
-		json_t *section;
-		json_object_foreach(json_object_get(config->root, loader_kind_section(kinds[i])), name, section) {
+		json_object_each(json_object_get(config->root, loader_kind_section(kinds[i])), name, section) {
 			struct slot *slot = NULL;
 			rc = make_or_list(set, config, kinds[i], name, &slot, err);
 			if (rc < 0)
@@ -366,10 +365,9 @@ check_for_restart(
 	struct plugin_set *set, const struct config *config, const struct config *fresh, struct kettle_error *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		const char *sections = loader_kind_section(kinds[i]), *name;
+		const char *sections = loader_kind_section(kinds[i]);
 		const json_t *before = json_object_get(config->root, sections);
-		json_t *section;
-		json_object_foreach(json_object_get(fresh->root, sections), name, section) {
+		json_object_each(json_object_get(fresh->root, sections), name, section) {
 			struct slot *slot = NULL;
 			if (kinds[i] == KETTLE_LANGUAGE || json_equal(json_object_get(before, name), section))
 				continue;
@@ -387,12 +385,10 @@ prepare(
 	struct plugins_change *change, const struct config *config, const struct config *fresh, struct kettle_error *err)
 {
 	struct plugin_set *set = change->set;
-	const char *name;
-	json_t *section;
 	int rc = check_for_restart(set, config, fresh, err);
 	if (rc < 0)
 		return rc;
-	json_object_foreach(json_object_get(fresh->root, "languages"), name, section) {
+	json_object_each(json_object_get(fresh->root, "languages"), name, section) {
 		struct slot *slot = find_same(set, config, name, section);
 		if (!slot) {
 			rc = make(set, fresh, KETTLE_LANGUAGE, name, &slot, err);

@@ -72,10 +72,8 @@ pack_file(struct packing *packing, const char *step, const json_t *artifact, str
 static int
 pack_files(struct packing *packing, const json_t *completion, struct kettle_error *err)
 {
-	size_t i, n;
-	const json_t *outcome, *artifact;
-	json_array_foreach(json_object_get(completion, "outcomes"), i, outcome)
-		json_array_foreach(json_object_get(outcome, "artifacts"), n, artifact) {
+	json_array_each(json_object_get(completion, "outcomes"), outcome)
+		json_array_each(json_object_get(outcome, "artifacts"), artifact) {
 			int rc = pack_file(packing, json_text_or_empty(outcome, "step"), artifact, err);
 			if (rc)
 				return rc;
@@ -147,9 +145,7 @@ check_head(const json_t *head, struct kettle_error *err)
 static int
 check_files(const json_t *files, uint64_t left, struct kettle_error *err)
 {
-	size_t i;
-	const json_t *file;
-	json_array_foreach(files, i, file) {
+	json_array_each(files, file) {
 		const json_t *size = json_object_get(file, "size");
 		int rc = check_path(json_text_or_empty(file, "path"), err);
 		if (rc)

@@ -5,6 +5,7 @@
 #include "session/command.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/json_text.h"
 #include "base/schema.h"
 #include "base/text.h"
@@ -333,11 +334,9 @@ static int
 check_known(const struct command *command, const json_t *args, struct kettle_error *err)
 {
 	AUTO_JSON json_t *names = json_object();
-	const char *name;
-	json_t *value;
 	for (const struct argument *argument = command->arguments; argument && argument->name; argument++)
 		json_object_set_new(names, argument->name, json_true());
-	json_object_foreach((json_t *)args, name, value) {
+	json_object_each(args, name, value) {
 		if (json_object_get(names, name) || is_also(command, name))
 			continue;
 		const char *near = nearest_key(name, names);

@@ -12,6 +12,7 @@
 #include "session/core_internal.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/log.h"
 #include "base/times.h"
 #include "base/xalloc.h"
@@ -167,9 +168,7 @@ on_events(void *arg, const json_t *events)
 {
 	struct core *core = arg;
 	bool submission = false, board = false;
-	size_t i;
-	json_t *event;
-	json_array_foreach(events, i, event) {
+	json_array_each(events, event) {
 		const struct event read = event_read(event);
 		check_kind(event);
 		if (core->engine)

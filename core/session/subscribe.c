@@ -384,9 +384,7 @@ go_live(struct subscription *subscription)
 {
 	AUTO_JSON json_t *pending = STEAL(subscription->pending);
 	subscription->live = true;
-	size_t i;
-	json_t *event;
-	json_array_foreach(pending, i, event) {
+	json_array_each(pending, event) {
 		const struct event read = event_read(event);
 		if (!subscription->dead && (read.seq == 0 || read.seq > subscription->last))
 			offer(subscription, &read);
@@ -464,14 +462,12 @@ take_begin(struct subscription *subscription, const struct replay *replay)
 static void
 take_page(struct subscription *subscription, const struct replay *replay)
 {
-	size_t i;
-	json_t *event;
 	subscription->failed = false;
 	subscription->user = replay->user;
 	subscription->admin = replay->admin;
 	if (replay->begins && !take_begin(subscription, replay))
 		return;
-	json_array_foreach(replay->events, i, event)
+	json_array_each(replay->events, event)
 		deliver(subscription, event);
 	if (subscription->dead)
 		return;

@@ -18,6 +18,7 @@
 #include "base/contents.h"
 #include "base/file.h"
 #include "base/file_name.h"
+#include "base/json_access.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "base/zip_cleanup.h"
@@ -421,10 +422,9 @@ name_order(const void *a, const void *b)
 static const char **
 sorted_names(const json_t *files)
 {
-	const char **names = xcalloc(json_object_size(files) + 1, sizeof(*names)), *name;
+	const char **names = xcalloc(json_object_size(files) + 1, sizeof(*names));
 	size_t count = 0;
-	json_t *value;
-	json_object_foreach((json_t *)files, name, value)
+	json_object_each(files, name, value)
 		names[count++] = name;
 	qsort(names, count, sizeof(*names), name_order);
 	return names;

@@ -271,11 +271,9 @@ read_files(const struct languages *languages, const struct source_dir *source_di
 	const char *path, const char *set, json_t **ret_sets, struct kettle_error *err)
 {
 	AUTO_JSON json_t *sets = json_array();
-	size_t i;
-	json_t *file;
 	if (json_array_size(files) == 0)
 		return fail_no_competition(source_dir, path, err);
-	json_array_foreach((json_t *)files, i, file) {
+	json_array_each(files, file) {
 		json_t *one = NULL;
 		(void)competition_read(languages, source_dir, json_string_value(file), &one, NULL);
 		json_array_append_new(sets, one);

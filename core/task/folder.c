@@ -71,12 +71,9 @@ reach_up(unsigned *most, const json_t *source)
 static void
 find_reach(struct folder *folder)
 {
-	size_t i;
-	json_t *file, *source;
-	const char *language;
-	json_array_foreach(json_object_get(folder->yml.task, "files"), i, file)
+	json_array_each(json_object_get(folder->yml.task, "files"), file)
 		reach_up(&folder->reach, json_object_get(file, "source"));
-	json_object_foreach(json_object_get(folder->yml.task, "templates"), language, source)
+	json_object_each(json_object_get(folder->yml.task, "templates"), language, source)
 		reach_up(&folder->reach, source);
 }
 
@@ -134,9 +131,7 @@ read_files(struct folder *folder, struct kettle_error *err)
 static int
 read_templates(struct folder *folder, struct kettle_error *err)
 {
-	const char *language;
-	json_t *source;
-	json_object_foreach(json_object_get(folder->yml.task, "templates"), language, source) {
+	json_object_each(json_object_get(folder->yml.task, "templates"), language, source) {
 		char pointer[64];
 		AUTO_FREE char *data = NULL;
 		size_t size = 0;

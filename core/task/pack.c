@@ -75,10 +75,8 @@ is_ascii(const char *text)
 static bool
 is_free(const json_t *files, const char *path, const json_t *contents)
 {
-	const char *taken;
-	json_t *other;
 	size_t len = strlen(path);
-	json_object_foreach((json_t *)files, taken, other) {
+	json_object_each(files, taken, other) {
 		size_t taken_len = strlen(taken);
 		if (strcmp(taken, path) == 0)
 			return json_equal(other, contents);
@@ -152,9 +150,7 @@ put_files(struct pack_builder *builder, bool outside, struct kettle_error *err)
 static int
 put_templates(struct pack_builder *builder, bool outside, struct kettle_error *err)
 {
-	const char *language;
-	json_t *source;
-	json_object_foreach(json_object_get(json_object_get(builder->bundle, "task"), "templates"), language, source) {
+	json_object_each(json_object_get(json_object_get(builder->bundle, "task"), "templates"), language, source) {
 		char pointer[64];
 		const char *path = json_string_value(source);
 		const json_t *template = json_object_get(json_object_get(builder->bundle, "templates"), language);
@@ -174,10 +170,8 @@ put_templates(struct pack_builder *builder, bool outside, struct kettle_error *e
 static int
 put_solution_folder(struct pack_builder *builder, const char *folder, struct kettle_error *err)
 {
-	size_t i;
-	json_t *name;
 	AUTO_JSON json_t *names = source_dir_list(&builder->form.source_dir, folder);
-	json_array_foreach(names, i, name) {
+	json_array_each(names, name) {
 		AUTO_FREE char *data = NULL;
 		size_t size = 0;
 		char path[300];
@@ -216,13 +210,11 @@ static int
 rewrite(const struct pack_builder *builder, const char *yml, char **ret_yml, struct kettle_error *err)
 {
 	AUTO_JSON json_t *root = NULL;
-	const char *pointer;
-	json_t *path;
 	int rc = yaml_parse(YML_NAME, yml, strlen(yml), &root, NULL, err);
 	if (rc)
 		return rc;
 	AUTO_JSON json_t *own = json_deep_copy(root); /* aliases share one value */
-	json_object_foreach(builder->edits, pointer, path)
+	json_object_each(builder->edits, pointer, path)
 		json_object_set(node_at(own, pointer), strrchr(pointer, '/') + 1, path);
 	*ret_yml = json_text(own, JSON_INDENT(2));
 	return 0;

@@ -106,9 +106,7 @@ take_file(struct bundle_builder *builder, const char *name, struct kettle_error 
 static int
 take_files(struct bundle_builder *builder, struct kettle_error *err)
 {
-	size_t i;
-	json_t *file;
-	json_array_foreach(json_object_get(builder->yml.task, "files"), i, file) {
+	json_array_each(json_object_get(builder->yml.task, "files"), file) {
 		const char *source = json_text_or_null(file, "source");
 		if (strcmp(source, TASK_SUBMISSION) == 0)
 			continue;
@@ -122,9 +120,7 @@ take_files(struct bundle_builder *builder, struct kettle_error *err)
 static int
 take_templates(struct bundle_builder *builder, struct kettle_error *err)
 {
-	const char *language;
-	json_t *unused;
-	json_object_foreach(json_object_get(builder->yml.task, "templates"), language, unused) {
+	json_object_each(json_object_get(builder->yml.task, "templates"), language, unused) {
 		const json_t *given = json_object_get(json_object_get(builder->given, "templates"), language);
 		if (!given)
 			return kettle_fail(err, KETTLE_ENOENT, "%s: the template for %s is missing.", builder->label, language);
@@ -141,9 +137,7 @@ take_templates(struct bundle_builder *builder, struct kettle_error *err)
 static bool
 any_case_has(const json_t *cases, const char *key)
 {
-	size_t i;
-	json_t *one;
-	json_array_foreach(cases, i, one)
+	json_array_each(cases, one)
 		if (json_object_get(one, key))
 			return true;
 	return false;
@@ -201,11 +195,9 @@ try_plan(const struct bundle_builder *builder, const struct languages *languages
 static bool
 imports_are_plain(const json_t *imported)
 {
-	const json_t *name;
-	size_t i;
 	if (json_array_size(imported) == 0 || json_array_size(imported) > TASK_IMPORTS_MAX)
 		return false;
-	json_array_foreach(imported, i, name) {
+	json_array_each(imported, name) {
 		const char *text = json_is_string(name) ? json_string_value(name) : "";
 		size_t plain = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
 		if (plain == 0 || plain > TASK_IMPORT_MAX || text[plain])
@@ -361,9 +353,7 @@ task_read(const struct languages *languages, const char *path, json_t **ret_bund
 const char *
 task_template(const json_t *bundle)
 {
-	const char *language;
-	json_t *template;
-	json_object_foreach(json_object_get(bundle, "templates"), language, template)
+	json_object_each(json_object_get(bundle, "templates"), language, template)
 		return json_text_or_null(template, "text");
 	return NULL;
 }

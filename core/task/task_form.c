@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/file_name.h"
+#include "base/json_access.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
@@ -58,9 +59,8 @@ static json_t *
 task_form_competitions(const struct source_dir *source_dir)
 {
 	AUTO_JSON json_t *all = source_dir_list(source_dir, "");
-	json_t *names = json_array(), *name;
-	size_t i;
-	json_array_foreach(all, i, name) {
+	json_t *names = json_array();
+	json_array_each(all, name) {
 		const char *file = json_string_value(name);
 		AUTO_FREE char *text = NULL;
 		size_t size = 0;

@@ -166,9 +166,7 @@ check_yml_files(const struct check *check)
 static int
 check_templates(const struct check *check)
 {
-	const char *language;
-	json_t *source;
-	json_object_foreach(json_object_get(check->yml->task, "templates"), language, source) {
+	json_object_each(json_object_get(check->yml->task, "templates"), language, source) {
 		if (check_source(json_string_value(source), check->err))
 			return fail_yml_at(check, "/templates/%s", language);
 	}
