@@ -21,6 +21,17 @@ cleanup_json(json_t **pointer)
 	json_decref(*pointer);
 }
 static inline void
+cleanup_value(void *value)
+{
+	json_decref(value);
+}
+static inline void
+cleanup_all(void *const *values, size_t count, void (*release)(void *value))
+{
+	for (size_t i = 0; i < count; i++)
+		release(values[i]);
+}
+static inline void
 cleanup_file(FILE **pointer)
 {
 	if (*pointer)
@@ -38,6 +49,11 @@ cleanup_fd(int *pointer)
 	if (*pointer >= 0)
 		close(*pointer);
 }
+
+/* Release several values at once; NULL is allowed. */
+#define free_all(...) cleanup_all((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *), free)
+#define json_decref_all(...) \
+	cleanup_all((void *[]){__VA_ARGS__}, sizeof((void *[]){__VA_ARGS__}) / sizeof(void *), cleanup_value)
 
 #define AUTO_FREE __attribute__((cleanup(cleanup_free)))
 #define AUTO_JSON __attribute__((cleanup(cleanup_json)))

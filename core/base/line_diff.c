@@ -378,7 +378,5 @@ line_diff(
 	put_hunks(&text, differ->texts, max_bytes);
 	ret->truncated = cut(&text, max_bytes);
 	ret->text = buf_take(&text);
-	free(differ->texts[0].items);
-	free(differ->texts[1].items);
-	free(differ);
+	free_all(differ->texts[0].items, differ->texts[1].items, differ);
 }

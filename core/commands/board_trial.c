@@ -35,8 +35,7 @@ static void
 end_trials(struct board_trials *trials, const struct kettle_error *err)
 {
 	trials->answer(trials->arg, err, err->code < 0 ? NULL : trials->results);
-	json_decref(trials->boards);
-	json_decref(trials->results);
+	json_decref_all(trials->boards, trials->results);
 	free(trials);
 }
 

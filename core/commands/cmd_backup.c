@@ -39,9 +39,7 @@ struct copy {
 static void
 free_copy(struct copy *copy)
 {
-	json_decref(copy->args);
-	json_decref(copy->actor);
-	json_decref(copy->result);
+	json_decref_all(copy->args, copy->actor, copy->result);
 	free(copy);
 }
 

@@ -66,8 +66,7 @@ struct new_board {
 static void
 free_new_board(struct new_board *board)
 {
-	json_decref(board->bundle);
-	json_decref(board->devices);
+	json_decref_all(board->bundle, board->devices);
 	free(board->description);
 }
 #define AUTO_NEW_BOARD __attribute__((cleanup(free_new_board)))

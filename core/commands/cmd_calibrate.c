@@ -66,17 +66,8 @@ calibrate_new(struct core *core, const struct actor *actor, const json_t *args, 
 void
 calibrate_free(struct calibration_run *c)
 {
-	json_decref(c->args);
-	json_decref(c->units);
-	json_decref(c->tasks);
-	json_decref(c->stored);
-	json_decref(c->results);
-	json_decref(c->samples);
-	json_decref(c->ratios);
-	json_decref(c->parts);
-	json_decref(c->machine);
-	json_decref(c->remarks);
-	json_decref(c->found);
+	json_decref_all(c->args, c->units, c->tasks, c->stored, c->results, c->samples, c->ratios, c->parts, c->machine,
+		c->remarks, c->found);
 	calibrate_boards_free(&c->boards);
 	free(c);
 }
@@ -324,8 +315,7 @@ begin_unit(struct calibration_run *c, bool resume)
 		conclude(c, busy);
 		return;
 	}
-	json_decref(STEAL(c->samples));
-	json_decref(STEAL(c->ratios));
+	json_decref_all(STEAL(c->samples), STEAL(c->ratios));
 	c->samples = json_object();
 	c->ratios = json_object();
 	c->task = 0;
@@ -365,10 +355,7 @@ static void
 next_unit(struct calibration_run *c)
 {
 	struct kettle_error err = {0};
-	json_decref(STEAL(c->remarks));
-	json_decref(STEAL(c->found));
-	json_decref(STEAL(c->parts));
-	json_decref(STEAL(c->machine));
+	json_decref_all(STEAL(c->remarks), STEAL(c->found), STEAL(c->parts), STEAL(c->machine));
 	calibrate_boards_free(&c->boards);
 	c->remarks = json_array();
 	if (c->unit == json_array_size(c->units)) {

@@ -32,13 +32,8 @@ static void next_run(struct calibration_run *c);
 void
 calibrate_boards_free(struct calibration_boards *boards)
 {
-	json_decref(boards->list);
-	json_decref(boards->calibration);
-	json_decref(boards->measured);
-	json_decref(boards->results);
-	json_decref(boards->bundle);
-	json_decref(boards->samples);
-	json_decref(boards->names);
+	json_decref_all(boards->list, boards->calibration, boards->measured, boards->results, boards->bundle,
+		boards->samples, boards->names);
 	*boards = (struct calibration_boards){0};
 }
 

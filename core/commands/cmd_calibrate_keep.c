@@ -74,8 +74,7 @@ void
 calibrate_parts_begin(struct calibration_run *c, bool resume)
 {
 	const json_t *stored = resume ? calibrate_stored(c) : NULL;
-	json_decref(c->parts);
-	json_decref(c->machine);
+	json_decref_all(c->parts, c->machine);
 	c->parts = stored ? json_deep_copy(json_object_get(stored, "parts")) : json_object();
 	c->machine = json_incref(json_object_get(stored, "machine"));
 	drop_changed_parts(c);

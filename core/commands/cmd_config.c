@@ -65,10 +65,7 @@ config_check_finish(struct config_check *check)
 	if (--check->pending > 0)
 		return;
 	answer_once(check);
-	json_decref(check->toolkits);
-	json_decref(check->tools);
-	json_decref(check->faults);
-	json_decref(check->warnings);
+	json_decref_all(check->toolkits, check->tools, check->faults, check->warnings);
 	free(check);
 }
 

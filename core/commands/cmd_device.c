@@ -39,9 +39,7 @@ unit_change_end(struct unit_change *c)
 {
 	AUTO_JSON json_t *result = c->err.code < 0 ? NULL : json_pack("{s:O}", "units", c->results);
 	c->answer(c->arg, &c->err, result);
-	json_decref(c->units);
-	json_decref(c->changed);
-	json_decref(c->results);
+	json_decref_all(c->units, c->changed, c->results);
 	free(c);
 }
 

@@ -118,8 +118,7 @@ device_list_finish(struct device_listing *listing)
 	if (--listing->pending > 0)
 		return;
 	answer_once(listing);
-	json_decref(listing->devices);
-	json_decref(listing->stored);
+	json_decref_all(listing->devices, listing->stored);
 	free(listing);
 }
 
@@ -165,11 +164,8 @@ on_learned(void *arg, const struct kettle_error *err)
 {
 	struct unit_facts_update *update = arg;
 	(void)err;
-	json_decref(update->device);
-	json_decref(update->key);
-	json_decref(update->facts);
-	free(update->identity);
-	free(update);
+	json_decref_all(update->device, update->key, update->facts);
+	free_all(update->identity, update);
 }
 
 static void

@@ -60,13 +60,8 @@ end_fetch(void *arg)
 	loop_timer_stop(core->setup.io, STEAL(fetch->watch));
 	core->fetches--;
 	fetch->answer(fetch->arg, &fetch->err, result);
-	json_decref(fetch->args);
-	json_decref(fetch->sets);
-	free(fetch->url);
-	free(fetch->label);
-	free(fetch->file);
-	free(fetch->root);
-	free(fetch);
+	json_decref_all(fetch->args, fetch->sets);
+	free_all(fetch->url, fetch->label, fetch->file, fetch->root, fetch);
 	core_release(core);
 }
 

@@ -39,9 +39,7 @@ finish(struct login *login, const struct kettle_error *err, json_t *result)
 	loop_timer_stop(core->setup.io, login->timer);
 	loop_timer_stop(core->setup.io, login->watch);
 	login->answer(login->arg, err, err->code ? NULL : result);
-	free(login->token);
-	free(login->name);
-	free(login);
+	free_all(login->token, login->name, login);
 	core_release(core);
 }
 

@@ -116,9 +116,7 @@ end_drawing(struct drawing *drawing, const struct kettle_error *err)
 	core->plots--;
 	drawing->answer(drawing->arg, err, result);
 	json_decref(drawing->request);
-	free(drawing->picture);
-	free(drawing->complaint);
-	free(drawing);
+	free_all(drawing->picture, drawing->complaint, drawing);
 	core_release(core);
 }
 

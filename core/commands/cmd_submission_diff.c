@@ -40,9 +40,7 @@ static void
 free_sides(struct sides *sides)
 {
 	for (size_t i = 0; i < 2; i++) {
-		json_decref(sides->items[i].row);
-		json_decref(sides->items[i].jobs);
-		json_decref(sides->items[i].result);
+		json_decref_all(sides->items[i].row, sides->items[i].jobs, sides->items[i].result);
 	}
 }
 #define AUTO_SIDES __attribute__((cleanup(free_sides)))
@@ -189,8 +187,7 @@ add_cases(struct db *db, struct sides *sides, json_t *const jobs[2], json_t *row
 	}
 	if (!json_object_get(row, "cases"))
 		(void)json_object_set_new(row, "cases", json_array());
-	json_decref(results[0]);
-	json_decref(results[1]);
+	json_decref_all(results[0], results[1]);
 	return rc;
 }
 
@@ -273,9 +270,7 @@ add_code(const struct sides *sides, json_t *answer)
 	(void)json_object_set_new(answer, "added", json_integer((json_int_t)diff.added));
 	(void)json_object_set_new(answer, "removed", json_integer((json_int_t)diff.removed));
 	(void)json_object_set_new(answer, "truncated", json_boolean(diff.truncated));
-	free(diff.text);
-	free(names[0]);
-	free(names[1]);
+	free_all(diff.text, names[0], names[1]);
 }
 
 int

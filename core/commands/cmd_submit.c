@@ -57,14 +57,8 @@ struct submit_request {
 static void
 free_submit(struct submit_request *submit)
 {
-	free(submit->file_name);
-	free(submit->code);
-	free(submit->note);
-	json_decref(submit->header);
-	json_decref(submit->of_board);
-	json_decref(submit->devices);
-	json_decref(submit->jobs);
-	json_decref(submit->capture);
+	free_all(submit->file_name, submit->code, submit->note);
+	json_decref_all(submit->header, submit->of_board, submit->devices, submit->jobs, submit->capture);
 }
 #define AUTO_SUBMIT __attribute__((cleanup(free_submit)))
 

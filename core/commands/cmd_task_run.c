@@ -124,12 +124,8 @@ end_verify(struct verify *verify)
 	AUTO_JSON json_t *answer = json_pack("{s:O*, s:s?, s:O*, s:b}", "task", json_object_get(verify->bundle, "name"),
 		"device", verify->device, "solutions", verify->results, "ok", ok);
 	verify->answer(verify->arg, &verify->err, verify->err.code < 0 ? NULL : answer);
-	json_decref(verify->args);
-	json_decref(verify->bundle);
-	json_decref(verify->solutions);
-	json_decref(verify->results);
-	free(verify->device);
-	free(verify);
+	json_decref_all(verify->args, verify->bundle, verify->solutions, verify->results);
+	free_all(verify->device, verify);
 }
 
 /* Modes by how much of a fault they reveal; any other counts as a ranked run. */

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/xalloc.h"
 #include "session/core.h"
 
@@ -13,13 +14,8 @@ void
 pool_call_answer(struct pool_call *call)
 {
 	call->answer(call->arg, &call->err, call->err.code < 0 ? NULL : call->result);
-	json_decref(call->args);
-	json_decref(call->result);
-	json_decref(call->task.bundles);
-	json_decref(call->task.languages);
-	free(call->task.name);
-	free(call->task.data);
-	free(call);
+	json_decref_all(call->args, call->result, call->task.bundles, call->task.languages);
+	free_all(call->task.name, call->task.data, call);
 }
 
 static void

@@ -52,9 +52,7 @@ finish_choice(struct choice *choice)
 			(void)json_array_append(ordered, name);
 	}
 	choice->done(choice->arg, ordered);
-	json_decref(choice->bundles);
-	json_decref(choice->names);
-	json_decref(choice->devices);
+	json_decref_all(choice->bundles, choice->names, choice->devices);
 	free(choice);
 }
 

@@ -27,13 +27,10 @@ task_run_end(struct task_run *run)
 	loop_timer_stop(run->core->setup.io, run->watch);
 	run->ended(run);
 	verdict_free(run->verdict);
-	json_decref(run->args);
-	json_decref(run->bundle);
+	json_decref_all(run->args, run->bundle);
 	plan_free(run->plan);
-	json_decref(run->unit);
-	json_decref(run->units);
-	free(run->code);
-	free(run);
+	json_decref_all(run->unit, run->units);
+	free_all(run->code, run);
 }
 
 static void

@@ -67,11 +67,7 @@ trial_finish(struct trial *trial)
 	if (trial->err.code == 0 && trial_stopped(trial))
 		(void)kettle_fail(&trial->err, KETTLE_ECANCELED, "The engine is stopping.");
 	trial->done(trial->arg, &trial->err, trial->runs ? trial->tried : NULL);
-	json_decref(trial->bundle);
-	json_decref(trial->names);
-	json_decref(trial->tried);
-	json_decref(trial->devices);
-	json_decref(trial->unit);
+	json_decref_all(trial->bundle, trial->names, trial->tried, trial->devices, trial->unit);
 	plan_free(trial->plan);
 	free(trial);
 }

@@ -363,13 +363,8 @@ config_free(struct config *config)
 {
 	if (!config)
 		return;
-	json_decref(config->root);
-	json_decref(config->places);
-	json_decref(config->warnings);
-	json_decref(config->faults);
-	free(config->file);
-	free(config->base);
-	free(config);
+	json_decref_all(config->root, config->places, config->warnings, config->faults);
+	free_all(config->file, config->base, config);
 }
 
 /* ---- reading it ---- */

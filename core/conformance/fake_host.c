@@ -85,11 +85,8 @@ fake_http_cancel(const struct kettle_host *host, uint64_t id)
 void
 fake_free_answer(struct answer *answer)
 {
-	json_decref(answer->result);
-	json_decref(answer->actor);
-	json_decref(answer->args);
-	free(answer->command);
-	free(answer);
+	json_decref_all(answer->result, answer->actor, answer->args);
+	free_all(answer->command, answer);
 }
 
 static void
@@ -395,21 +392,10 @@ free_fake(struct kettle_fake *fake)
 	while (fake->subscriptions)
 		fake_drop_subscription(fake, fake->subscriptions->id);
 	fake_callers_free(fake);
-	json_decref(fake->links);
-	json_decref(fake->log);
-	json_decref(fake->state);
-	json_decref(fake->jobs);
-	json_decref(fake->commands);
-	json_decref(fake->answers);
-	json_decref(fake->events);
-	json_decref(fake->events_done);
-	json_decref(fake->remote);
+	json_decref_all(fake->links, fake->log, fake->state, fake->jobs, fake->commands, fake->answers, fake->events,
+		fake->events_done, fake->remote);
 	uv_mutex_destroy(&fake->lock);
-	free(fake->name);
-	free(fake->proxy);
-	free(fake->ca_file);
-	free(fake->link_base);
-	free(fake);
+	free_all(fake->name, fake->proxy, fake->ca_file, fake->link_base, fake);
 }
 
 int
@@ -620,8 +606,7 @@ kettle_fake_commands(struct kettle_fake *fake, const json_t *commands)
 void
 kettle_fake_http(struct kettle_fake *fake, const char *proxy, const char *ca_file)
 {
-	free(fake->proxy);
-	free(fake->ca_file);
+	free_all(fake->proxy, fake->ca_file);
 	fake->proxy = proxy ? xstrdup(proxy) : NULL;
 	fake->ca_file = ca_file ? xstrdup(ca_file) : NULL;
 }

@@ -145,9 +145,7 @@ handle_stored(void *arg, const struct kettle_error *err)
 	else if (err)
 		log_write(KETTLE_LOG_WARNING, "engine", "cannot store the handle of job %lld: %s", (long long)op->write.id,
 			err->message);
-	free(op->handle);
-	free(op->runner);
-	free(op);
+	free_all(op->handle, op->runner, op);
 }
 
 static void
@@ -356,10 +354,7 @@ start_write_free(struct start_write *op)
 {
 	job_material_clear(&op->material);
 	json_decref(op->calibration);
-	free(op->key);
-	free(op->runner);
-	free(op->handle);
-	free(op);
+	free_all(op->key, op->runner, op->handle, op);
 }
 
 /* Hands the calibration to the unit, for the plan. */

@@ -465,9 +465,7 @@ on_secret_output_written(void *arg)
 	struct secret_output *output = arg;
 	if (output->err.code < 0)
 		log_write(KETTLE_LOG_WARNING, "engine", "%s", output->err.message);
-	free(output->path);
-	free(output->text);
-	free(output);
+	free_all(output->path, output->text, output);
 }
 
 /* Writes the output of secret runs to a file for operators, if these may need it to find out why a run ended. */

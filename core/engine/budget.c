@@ -112,8 +112,7 @@ on_usage_stored(void *arg, const struct kettle_error *err)
 		log_write(KETTLE_LOG_WARNING, "engine",
 			"%lld ms that a job used of `%s` could not be stored, so a restart forgets them: %s", (long long)usage->ms,
 			usage->device, err->message);
-	free(usage->device);
-	free(usage);
+	free_all(usage->device, usage);
 }
 
 /*

@@ -46,14 +46,8 @@ free_unit(struct unit *unit)
 	/* The answer to an open heartbeat finds no unit. */
 	if (unit->heartbeat.open)
 		unit->heartbeat.open->unit = NULL;
-	json_decref(unit->config);
-	json_decref(unit->gpus);
-	json_decref(unit->machine.calibration);
-	json_decref(unit->machine.facts);
-	free(unit->key);
-	free(unit->machine.identity);
-	free(unit->machine.learned);
-	free(unit);
+	json_decref_all(unit->config, unit->gpus, unit->machine.calibration, unit->machine.facts);
+	free_all(unit->key, unit->machine.identity, unit->machine.learned, unit);
 }
 
 /* The unit's key; a later unit with the same key gets a number. planned: the units before it. New string. */
@@ -500,12 +494,8 @@ engine_devices_free(struct engine *engine)
 			free_unit(unit);
 		}
 		fair_queue_free(device->queue);
-		json_decref(device->budget.limits);
-		json_decref(device->budget.used);
-		json_decref(device->last_plan.task);
-		json_decref(device->last_plan.steps);
-		json_decref(device->metrics.runs);
-		free(device->name);
-		free(device);
+		json_decref_all(device->budget.limits, device->budget.used, device->last_plan.task, device->last_plan.steps,
+			device->metrics.runs);
+		free_all(device->name, device);
 	}
 }

@@ -286,11 +286,7 @@ on_loaded(void *arg, const struct kettle_error *err)
 		log_write(
 			KETTLE_LOG_ERROR, "engine", "the open jobs could not be loaded and will be retried soon: %s", err->message);
 	engine_schedule(engine);
-	json_decref(load->jobs);
-	json_decref(load->units);
-	json_decref(load->recent);
-	json_decref(load->configured);
-	json_decref(load->used);
+	json_decref_all(load->jobs, load->units, load->recent, load->configured, load->used);
 	free(load);
 }
 

@@ -500,8 +500,7 @@ static void
 forget_facts(struct unit *unit)
 {
 	json_decref(STEAL(unit->machine.facts));
-	free(STEAL(unit->machine.identity));
-	free(STEAL(unit->machine.learned));
+	free_all(STEAL(unit->machine.identity), STEAL(unit->machine.learned));
 }
 
 /* ---- tests ---- */
@@ -533,8 +532,7 @@ on_health_described(struct describe_request *request, const struct kettle_error 
 	if (unit)
 		unit->disabled.testing = false;
 	engine->in_flight--;
-	free(test->device);
-	free(test->key);
+	free_all(test->device, test->key);
 	test->done(test->arg, engine, unit, &why);
 }
 
@@ -559,9 +557,7 @@ unit_health_test(struct engine *engine, struct unit *unit, engine_test_done done
 	if (rc < 0) {
 		unit->disabled.testing = false;
 		engine->in_flight--;
-		free(test->device);
-		free(test->key);
-		free(test);
+		free_all(test->device, test->key, test);
 	}
 	return rc;
 }
@@ -622,9 +618,7 @@ end_facts(struct facts_request *wait, const char *late)
 	}
 	wait->done(wait->arg, late);
 	json_decref(wait->facts);
-	free(wait->device);
-	free(wait->key);
-	free(wait->identity);
+	free_all(wait->device, wait->key, wait->identity);
 	json_decref(wait->row);
 }
 

@@ -70,11 +70,7 @@ on_learned(void *arg, const struct kettle_error *err)
 	if (err)
 		log_write(KETTLE_LOG_WARNING, "engine", "the model of unit %s could not be stored, so a restart forgets it: %s",
 			learned->label, err->message);
-	free(learned->device);
-	free(learned->key);
-	free(learned->model);
-	free(learned->label);
-	free(learned);
+	free_all(learned->device, learned->key, learned->model, learned->label, learned);
 }
 
 static void

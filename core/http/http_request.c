@@ -222,14 +222,8 @@ http_request_free(struct http_request *request)
 {
 	for (size_t i = 0; i < request->headers_count; i++)
 		free(request->headers[i]);
-	free(request->headers);
-	free(request->method);
-	free(request->url);
-	free(request->body);
-	free(request->body_file);
-	free(request->answer_file);
-	free(request->unix_socket);
-	free(request->answer.url);
+	free_all(request->headers, request->method, request->url, request->body, request->body_file, request->answer_file,
+		request->unix_socket, request->answer.url);
 	buf_free(&request->answer.head);
 	buf_free(&request->answer.body);
 	buf_free(&request->parts);

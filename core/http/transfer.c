@@ -558,8 +558,7 @@ transfer_free(struct transfer *transfer)
 		(void)close(transfer->answer_fd);
 		(void)unlink(transfer->request->answer_file);
 	}
-	free(transfer->location);
-	free(transfer->retry_after);
+	free_all(transfer->location, transfer->retry_after);
 	transfer->request->transfer = NULL;
 	free(transfer);
 }

@@ -35,8 +35,7 @@ transfer_forget_answer(struct transfer *transfer)
 	answer->body.len = 0;
 	answer->body_size = 0;
 	answer->in_file = answer->in_parts = false;
-	free(STEAL(transfer->location));
-	free(STEAL(transfer->retry_after));
+	free_all(STEAL(transfer->location), STEAL(transfer->retry_after));
 	transfer->in_body = transfer->redirecting = false;
 }
 

@@ -363,17 +363,10 @@ verdict_free(struct verdict *verdict)
 	if (!verdict)
 		return;
 	for (size_t i = 0; i < verdict->count; i++) {
-		json_decref(verdict->entries[i].out);
-		json_decref(verdict->entries[i].err);
-		json_decref(verdict->entries[i].result);
+		json_decref_all(verdict->entries[i].out, verdict->entries[i].err, verdict->entries[i].result);
 	}
-	json_decref(verdict->system);
-	json_decref(verdict->timing);
-	json_decref(verdict->artifacts);
-	json_decref(verdict->plan);
-	json_decref(verdict->kept);
-	free(verdict->entries);
-	free(verdict);
+	json_decref_all(verdict->system, verdict->timing, verdict->artifacts, verdict->plan, verdict->kept);
+	free_all(verdict->entries, verdict);
 }
 
 /* ---- as JSON ---- */

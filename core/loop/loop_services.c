@@ -380,8 +380,7 @@ hand_on(struct long_line *given)
 	const struct watch watch = watch_begin();
 	stream->on_long(stream->process->arg, given->line, given->len, given->made);
 	watch_end_callback(&watch, (void (*)(void))stream->on_long, "a long line of a child");
-	free(given->memory);
-	free(given);
+	free_all(given->memory, given);
 }
 
 static void go_on(struct stream *stream);

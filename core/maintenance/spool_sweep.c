@@ -25,8 +25,7 @@ sweep_finish(void *arg)
 {
 	struct spool_sweep *sweep = arg;
 	sweep->done(sweep->arg, &sweep->err, (int64_t)json_array_size(sweep->unknown), sweep->bytes);
-	json_decref(sweep->names);
-	json_decref(sweep->unknown);
+	json_decref_all(sweep->names, sweep->unknown);
 	free(sweep);
 }
 

@@ -40,8 +40,7 @@ struct artifact_move {
 static void
 free_taking(struct artifact_move *move)
 {
-	free(move->from);
-	free(move->to);
+	free_all(move->from, move->to);
 }
 #define AUTO_TAKING __attribute__((cleanup(free_taking)))
 

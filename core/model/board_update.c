@@ -32,10 +32,7 @@ struct update {
 static void
 free_update(struct update *update)
 {
-	json_decref(update->row);
-	json_decref(update->devices);
-	json_decref(update->changes);
-	json_decref(update->differs);
+	json_decref_all(update->row, update->devices, update->changes, update->differs);
 	free(update->description);
 }
 #define AUTO_UPDATE __attribute__((cleanup(free_update)))

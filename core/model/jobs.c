@@ -168,8 +168,7 @@ jobs_check_running(struct db *db, int64_t job, int64_t attempt, struct kettle_er
 void
 job_material_clear(struct job_material *material)
 {
-	json_decref(material->bundle);
-	json_decref(material->capture);
+	json_decref_all(material->bundle, material->capture);
 	free(material->code);
 }
 

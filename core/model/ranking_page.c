@@ -66,9 +66,7 @@ static void
 free_reading(struct page_reader *reader)
 {
 	ranking_page_free(&reader->page);
-	json_decref(reader->entries);
-	json_decref(reader->name);
-	json_decref(reader->device);
+	json_decref_all(reader->entries, reader->name, reader->device);
 }
 #define AUTO_READING __attribute__((cleanup(free_reading)))
 

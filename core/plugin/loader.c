@@ -336,12 +336,7 @@ free_entry(struct entry *entry)
 		return;
 	if (entry->library)
 		(void)dlclose(entry->library);
-	free(entry->options);
-	free(entry->unit_options);
-	free(entry->skeletons);
-	free(entry->harness);
-	free((char *)entry->loaded.file);
-	free(entry);
+	free_all(entry->options, entry->unit_options, entry->skeletons, entry->harness, (char *)entry->loaded.file, entry);
 }
 
 /* Refuses files that dlopen must not get: its messages are vaguer, it opens devices, and truncated files crash it. */

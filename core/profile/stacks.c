@@ -207,8 +207,7 @@ free_nodes(struct stack_node *node)
 	while (node) {
 		struct stack_node *next = node->next;
 		free_nodes(node->children);
-		free(node->name);
-		free(node);
+		free_all(node->name, node);
 		node = next;
 	}
 }

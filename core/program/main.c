@@ -502,9 +502,7 @@ main(int argc, char **argv)
 	}
 	core_free(app.core);
 	config_free(app.config);
-	free(app.login);
-	free(app.token);
-	free(app.globals.argv);
+	free_all(app.login, app.token, app.globals.argv);
 	if (uv_loop_close(&app.loop) != 0)
 		log_write(KETTLE_LOG_DEBUG, "kettle", "the loop was not empty at the end");
 	return rc;

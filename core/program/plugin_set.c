@@ -428,8 +428,7 @@ plugins_forget(struct plugins_change *change)
 {
 	if (!change)
 		return;
-	free(change->slots);
-	free(change);
+	free_all(change->slots, change);
 }
 
 static void
@@ -532,9 +531,7 @@ plugins_free(struct plugin_set *set)
 		loader_free(set->loader);
 	for (struct published *one = set->published, *earlier; one; one = earlier) {
 		earlier = one->earlier;
-		free(one->languages.items);
-		free(one->plugins);
-		free(one);
+		free_all(one->languages.items, one->plugins, one);
 	}
 	free(STEAL(set->core->runners));
 	set->core->runners_count = set->core->plugins_count = 0;

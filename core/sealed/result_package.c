@@ -201,9 +201,7 @@ result_reader_free(struct result_reader *reader)
 		(void)file_remove_tree(reader->stage, NULL);
 	json_decref(reader->head);
 	buf_free(&reader->line);
-	free(reader->spool);
-	free(reader->stage);
-	free(reader);
+	free_all(reader->spool, reader->stage, reader);
 }
 
 static const json_t *

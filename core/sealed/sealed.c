@@ -519,8 +519,7 @@ sealed_open_stream(const unsigned char attempt_key[SEALED_KEY_SIZE], enum sealed
 	(void)inflateEnd(&opening.stream);
 	explicit_bzero(opening.plain, SEALED_PIECE);
 	explicit_bzero(opening.chunk, SEALED_PIECE);
-	free(opening.plain);
-	free(opening.chunk);
+	free_all(opening.plain, opening.chunk);
 	EVP_CIPHER_CTX_free(opening.cipher);
 	close_input(&opening.input);
 	return rc;

@@ -64,13 +64,8 @@ static void
 free_call(struct call *call)
 {
 	unlink_call(call);
-	json_decref(call->actor);
-	json_decref(call->args);
-	json_decref(call->result);
-	json_decref(call->trial);
-	free((char *)call->resolved.name);
-	free(call->name);
-	free(call);
+	json_decref_all(call->actor, call->args, call->result, call->trial);
+	free_all((char *)call->resolved.name, call->name, call);
 }
 
 #ifdef KETTLE_FAILPOINTS

@@ -47,15 +47,8 @@ core_free(struct core *core)
 		return;
 	subscriptions_free(core);
 	callers_free(&core->callers);
-	json_decref(core->devices);
-	json_decref(core->retired);
-	json_decref(core->commands);
-	json_decref(core->answers);
-	free(core->spool);
-	free(core->secret_output);
-	free(core->links.folder);
-	free(core->links.base);
-	free(core);
+	json_decref_all(core->devices, core->retired, core->commands, core->answers);
+	free_all(core->spool, core->secret_output, core->links.folder, core->links.base, core);
 }
 
 /* ---- the end ---- */

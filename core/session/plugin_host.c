@@ -59,9 +59,7 @@ static void
 free_access(struct state_access *access)
 {
 	json_decref(access->value);
-	free(access->key);
-	free(access->after);
-	free(access);
+	free_all(access->key, access->after, access);
 }
 
 static void
@@ -228,10 +226,7 @@ struct publication {
 static void
 free_publication(struct publication *p)
 {
-	free(p->url);
-	free(p->data);
-	free(p->file);
-	free(p);
+	free_all(p->url, p->data, p->file, p);
 }
 
 /* Answers and frees. The sweep removes a file without a row. */

@@ -83,8 +83,7 @@ server_finish(struct server *server)
 	loop_timer_stop(server->core->setup.io, server->close_timer);
 	if (server->closed)
 		server->closed(server->arg);
-	free(server->path);
-	free(server);
+	free_all(server->path, server);
 }
 
 static void

@@ -49,8 +49,7 @@ storage_tried(void *arg, const struct kettle_error *err)
 	if (!err)
 		storage_watch_stop(core);
 	json_decref(note->data);
-	free(note->database);
-	free(note);
+	free_all(note->database, note);
 }
 
 static void

@@ -124,9 +124,7 @@ free_subscription(struct subscription *s)
 	if (s->link_by_id)
 		unlink_subscription(s);
 	say_ended(s->core, s->ended, s->ended_arg);
-	json_decref(s->actor);
-	json_decref(s->filter);
-	json_decref(s->pending);
+	json_decref_all(s->actor, s->filter, s->pending);
 	free(s);
 }
 
@@ -492,9 +490,7 @@ on_replayed(void *arg, const struct kettle_error *err)
 	else if (err->code != KETTLE_ECANCELED)
 		replay_failed(subscription, err);
 	subscribe_release(subscription);
-	json_decref(replay->actor);
-	json_decref(replay->filter);
-	json_decref(replay->events);
+	json_decref_all(replay->actor, replay->filter, replay->events);
 	free(replay);
 }
 
@@ -583,8 +579,7 @@ core_follow(struct core *core, const struct core_subscription *setup, uint64_t *
 	if (uv_thread_equal(&self, &core->thread)) {
 		insert(subscription);
 	} else if (loop_post(core->setup.io, insert, subscription) < 0) {
-		json_decref(subscription->actor);
-		json_decref(subscription->filter);
+		json_decref_all(subscription->actor, subscription->filter);
 		free(subscription);
 		return kettle_fail(err, KETTLE_ECANCELED, "The engine is stopping.");
 	}

@@ -114,8 +114,7 @@ db_close(struct db *db)
 	statements_drop(db, true);
 	if (db->kept)
 		db->kept_free(STEAL(db->kept));
-	json_decref(STEAL(db->events));
-	json_decref(STEAL(db->actor));
+	json_decref_all(STEAL(db->events), STEAL(db->actor));
 	sqlite3_close(STEAL(db->handle));
 }
 
@@ -542,7 +541,6 @@ db_event(struct db *db, const char *kind, char scope, int64_t leaderboard, int64
 			submission, user, json_string_value(names.user), data);
 	if (rc == 0)
 		post_event(db, kind, text, ids, &names, data);
-	json_decref(names.board);
-	json_decref(names.user);
+	json_decref_all(names.board, names.user);
 	return rc;
 }

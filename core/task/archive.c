@@ -319,12 +319,9 @@ task_archive_free(struct task_archive *archive)
 	if (!archive)
 		return;
 	for (size_t i = 0; i < archive->count; i++) {
-		free(archive->files[i].path);
-		free(archive->files[i].data);
+		free_all(archive->files[i].path, archive->files[i].data);
 	}
-	free(archive->files);
-	free(archive->label);
-	free(archive);
+	free_all(archive->files, archive->label, archive);
 }
 
 const char *

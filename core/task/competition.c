@@ -34,8 +34,7 @@ static void
 free_reading(struct competition_reader *reader)
 {
 	free(reader->label);
-	json_decref(reader->root);
-	json_decref(reader->places);
+	json_decref_all(reader->root, reader->places);
 }
 #define AUTO_READING __attribute__((cleanup(free_reading)))
 

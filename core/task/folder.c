@@ -36,13 +36,9 @@ struct folder {
 static void
 free_folder(struct folder *folder)
 {
-	free(folder->name);
-	free(folder->label);
-	free(folder->text);
+	free_all(folder->name, folder->label, folder->text);
 	task_yml_free(&folder->yml);
-	json_decref(folder->files);
-	json_decref(folder->templates);
-	json_decref(folder->remarks);
+	json_decref_all(folder->files, folder->templates, folder->remarks);
 }
 #define AUTO_FOLDER __attribute__((cleanup(free_folder)))
 

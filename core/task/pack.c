@@ -34,10 +34,7 @@ static void
 free_packing(struct pack_builder *builder)
 {
 	task_form_free(&builder->form);
-	json_decref(builder->raw);
-	json_decref(builder->bundle);
-	json_decref(builder->files);
-	json_decref(builder->edits);
+	json_decref_all(builder->raw, builder->bundle, builder->files, builder->edits);
 }
 #define AUTO_PACKING __attribute__((cleanup(free_packing)))
 

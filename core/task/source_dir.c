@@ -24,8 +24,7 @@
 void
 source_dir_free(struct source_dir *source_dir)
 {
-	free(source_dir->dir);
-	free(source_dir->shown);
+	free_all(source_dir->dir, source_dir->shown);
 	*source_dir = (struct source_dir){0};
 }
 

@@ -44,10 +44,7 @@ free_making(struct bundle_builder *builder)
 {
 	free(builder->label);
 	task_yml_free(&builder->yml);
-	json_decref(builder->files);
-	json_decref(builder->templates);
-	json_decref(builder->remarks);
-	json_decref(builder->hashes);
+	json_decref_all(builder->files, builder->templates, builder->remarks, builder->hashes);
 }
 #define AUTO_MAKING __attribute__((cleanup(free_making)))
 

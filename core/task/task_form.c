@@ -27,8 +27,7 @@ task_form_free(struct task_form *form)
 {
 	source_dir_free(&form->source_dir);
 	task_archive_free(form->archive);
-	free(form->name);
-	free(form->text);
+	free_all(form->name, form->text);
 	json_decref(form->competitions);
 	*form = (struct task_form){0};
 }

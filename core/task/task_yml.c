@@ -280,7 +280,6 @@ task_yml_parse(const struct languages *languages, const char *name, const char *
 void
 task_yml_free(struct task_yml *yml)
 {
-	json_decref(yml->task);
-	json_decref(yml->places);
+	json_decref_all(yml->task, yml->places);
 	*yml = (struct task_yml){0};
 }
