@@ -19,6 +19,8 @@ void *xcalloc(size_t count, size_t size) __attribute__((malloc, returns_nonnull)
 /* Room for count elements; what was there stays. */
 void *xreallocarray(void *pointer, size_t count, size_t size) __attribute__((returns_nonnull));
 void *xmemdup(const void *data, size_t size) __attribute__((malloc, returns_nonnull));
+/* A new struct: its type, then its members as an initializer has them. */
+#define xnew(type, ...) ((type *)xmemdup(&(type){__VA_ARGS__}, sizeof(type)))
 char *xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
 char *xstrndup(const char *text, size_t max) __attribute__((malloc, returns_nonnull));
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2), malloc, returns_nonnull));

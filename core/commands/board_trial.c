@@ -94,13 +94,8 @@ next_board(struct board_trials *trials)
 void
 board_trial(struct core *core, const struct waiter *waiter, const json_t *plan, kettle_answer answer, void *arg)
 {
-	struct board_trials *trials = xmalloc(sizeof(*trials));
-	*trials = (struct board_trials){.core = core,
-		.waiter = *waiter,
-		.boards = json_incref((json_t *)plan),
-		.results = json_object(),
-		.answer = answer,
-		.arg = arg};
+	struct board_trials *trials = xnew(struct board_trials, .core = core, .waiter = *waiter,
+		.boards = json_incref((json_t *)plan), .results = json_object(), .answer = answer, .arg = arg);
 	next_board(trials);
 }
 

@@ -72,8 +72,8 @@ progress(void *arg, int64_t done, int64_t total)
 	if (now - copy->reported_ns < COPY_REPORT_NS)
 		return true;
 	copy->reported_ns = now;
-	struct report *report = xmalloc(sizeof(*report));
-	*report = (struct report){copy->core, copy->waiter.caller, copy->command->name + strlen("admin."), done, total};
+	struct report *report =
+		xnew(struct report, copy->core, copy->waiter.caller, copy->command->name + strlen("admin."), done, total);
 	if (loop_post(copy->core->setup.io, publish_report, report) < 0)
 		free(report);
 	return true;
@@ -125,16 +125,10 @@ copy_begin(const char *command, struct core *core, const struct actor *actor, co
 	void *arg)
 {
 	struct kettle_error err = {0};
-	struct copy *copy = xmalloc(sizeof(*copy));
-	*copy = (struct copy){
-		.core = core,
-		.command = command_find(core->setup.commands, command),
-		.waiter = actor->waiter,
-		.args = json_deep_copy(args),
+	struct copy *copy = xnew(struct copy, .core = core, .command = command_find(core->setup.commands, command),
+		.waiter = actor->waiter, .args = json_deep_copy(args),
 		.actor = json_pack("{s:s, s:s, s:s}", "provider", "cli", "subject", actor->name, "name", actor->name),
-		.answer = answer,
-		.arg = arg,
-	};
+		.answer = answer, .arg = arg);
 	if (core_work(core, work, copy_after, copy, &err) == 0)
 		return;
 	answer(arg, &err, NULL);

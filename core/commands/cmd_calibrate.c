@@ -47,19 +47,10 @@ static void next_run(struct calibration_run *c);
 struct calibration_run *
 calibrate_new(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct calibration_run *c = xmalloc(sizeof(*c));
-	*c = (struct calibration_run){.core = core,
-		.languages = core->languages,
-		.waiter = actor->waiter,
-		.args = json_deep_copy(args),
-		.units = json_array(),
-		.tasks = json_array(),
-		.results = json_array(),
-		.mode = "benchmark",
-		.kind = "calibrate",
-		.load = calibrate_load_average(),
-		.answer = answer,
-		.arg = arg};
+	struct calibration_run *c =
+		xnew(struct calibration_run, .core = core, .languages = core->languages, .waiter = actor->waiter,
+			.args = json_deep_copy(args), .units = json_array(), .tasks = json_array(), .results = json_array(),
+			.mode = "benchmark", .kind = "calibrate", .load = calibrate_load_average(), .answer = answer, .arg = arg);
 	return c;
 }
 

@@ -249,8 +249,7 @@ config_check_describe(struct config_check *check, const struct runner *runner)
 	const json_t *unit = unit_with(check->core, runner->name);
 	if (!unit || !runner->ops->describe)
 		return;
-	struct runner_query *query = xmalloc(sizeof(*query));
-	*query = (struct runner_query){check, runner->name};
+	struct runner_query *query = xnew(struct runner_query, check, runner->name);
 	check->pending++;
 	if (runner->ops->describe(runner->self, unit, on_config_check_described, query, &ignored) < 0) {
 		check->pending--;

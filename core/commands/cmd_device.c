@@ -143,14 +143,8 @@ unit_change_choose(struct unit_change *c, const json_t *names, struct kettle_err
 static struct unit_change *
 unit_change_begin(struct core *core, const json_t *args, bool disabled, kettle_answer answer, void *arg)
 {
-	struct unit_change *c = xmalloc(sizeof(*c));
-	*c = (struct unit_change){.core = core,
-		.units = json_array(),
-		.changed = json_array(),
-		.results = json_array(),
-		.disabled = disabled,
-		.answer = answer,
-		.arg = arg};
+	struct unit_change *c = xnew(struct unit_change, .core = core, .units = json_array(), .changed = json_array(),
+		.results = json_array(), .disabled = disabled, .answer = answer, .arg = arg);
 	if (unit_change_choose(c, json_object_get(args, "unit"), &c->err) == 0)
 		return c;
 	unit_change_end(c);

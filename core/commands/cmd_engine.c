@@ -208,8 +208,7 @@ device_list_describe(struct device_listing *listing, const json_t *device, json_
 	struct kettle_error err = {0};
 	if (!runner || !runner->ops->describe)
 		return;
-	struct unit_request *request = xmalloc(sizeof(*request));
-	*request = (struct unit_request){listing, device, unit};
+	struct unit_request *request = xnew(struct unit_request, listing, device, unit);
 	listing->pending++;
 	(void)json_object_set_new(unit, "unreachable", json_string(UNREACHABLE));
 	if (runner->ops->describe(runner->self, json_object_get(unit, "config"), on_device_list_described, request, &err) <

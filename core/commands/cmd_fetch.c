@@ -215,13 +215,8 @@ choose_source(struct fetch *fetch, struct kettle_error *err)
 void
 cmd_competition_fetch(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct fetch *fetch = xcalloc(1, sizeof(*fetch));
-	*fetch = (struct fetch){.core = core,
-		.languages = core->languages,
-		.waiter = actor->waiter,
-		.args = json_deep_copy(args),
-		.answer = answer,
-		.arg = arg};
+	struct fetch *fetch = xnew(struct fetch, .core = core, .languages = core->languages, .waiter = actor->waiter,
+		.args = json_deep_copy(args), .answer = answer, .arg = arg);
 	core_hold(core);
 	core->fetches++;
 	int rc = core->fetches <= FETCH_AT_ONCE

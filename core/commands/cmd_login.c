@@ -82,8 +82,7 @@ new_login(struct core *core, const struct actor *actor, kettle_answer answer, vo
 		answer(arg, &err, NULL);
 		return NULL;
 	}
-	struct login *login = xcalloc(1, sizeof(*login));
-	*login = (struct login){.core = core, .waiter = actor->waiter, .answer = answer, .arg = arg};
+	struct login *login = xnew(struct login, .core = core, .waiter = actor->waiter, .answer = answer, .arg = arg);
 	core_hold(core);
 	(void)loop_timer_start(core->setup.io, WATCH_MS, WATCH_MS, on_watch, login, &login->watch, NULL);
 	return login;

@@ -220,8 +220,8 @@ finish_board_plot(struct core *core, json_t *result, kettle_answer answer, void 
 		answer(arg, &err, NULL);
 		return;
 	}
-	struct drawing *drawing = xmalloc(sizeof(*drawing));
-	*drawing = (struct drawing){.core = core, .request = json_incref(result), .answer = answer, .arg = arg};
+	struct drawing *drawing =
+		xnew(struct drawing, .core = core, .request = json_incref(result), .answer = answer, .arg = arg);
 	core->plots++;
 	core_hold(core);
 	if (start_drawing(drawing, &err) < 0)

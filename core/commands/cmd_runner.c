@@ -160,14 +160,8 @@ static struct inquiry *
 inquiry_begin(struct core *core, const struct actor *actor, json_t *(*conclude)(struct inquiry *inquiry),
 	kettle_answer answer, void *arg)
 {
-	struct inquiry *inquiry = xcalloc(1, sizeof(*inquiry));
-	*inquiry = (struct inquiry){.core = core,
-		.waiter = actor->waiter,
-		.places = json_array(),
-		.pending = 1,
-		.conclude = conclude,
-		.answer = answer,
-		.arg = arg};
+	struct inquiry *inquiry = xnew(struct inquiry, .core = core, .waiter = actor->waiter, .places = json_array(),
+		.pending = 1, .conclude = conclude, .answer = answer, .arg = arg);
 	core_hold(core);
 	(void)loop_timer_start(
 		core->setup.io, INQUIRY_WATCH_MS, INQUIRY_WATCH_MS, on_watch, inquiry, &inquiry->watch, NULL);
@@ -178,8 +172,7 @@ inquiry_begin(struct core *core, const struct actor *actor, json_t *(*conclude)(
 static struct inquiry_request *
 inquiry_request(struct inquiry *inquiry, json_t *place_take)
 {
-	struct inquiry_request *request = xmalloc(sizeof(*request));
-	*request = (struct inquiry_request){inquiry, place_take};
+	struct inquiry_request *request = xnew(struct inquiry_request, inquiry, place_take);
 	(void)json_object_set_new(place_take, "waits", json_true());
 	(void)json_array_append(inquiry->places, place_take);
 	inquiry->pending++;

@@ -86,15 +86,8 @@ run_chosen(void *arg, const json_t *languages)
 void
 cmd_task_run(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct task_run *run = xmalloc(sizeof(*run));
-	*run = (struct task_run){
-		.core = core,
-		.waiter = actor->waiter,
-		.args = json_deep_copy(args),
-		.ended = answer_run,
-		.answer = answer,
-		.arg = arg,
-	};
+	struct task_run *run = xnew(struct task_run, .core = core, .waiter = actor->waiter, .args = json_deep_copy(args),
+		.ended = answer_run, .answer = answer, .arg = arg);
 	choose_language(core, run->args, run_chosen, run);
 }
 
@@ -411,15 +404,7 @@ verify_chosen(void *arg, const json_t *languages)
 void
 cmd_task_verify(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct verify *verify = xmalloc(sizeof(*verify));
-	*verify = (struct verify){
-		.core = core,
-		.waiter = actor->waiter,
-		.args = json_deep_copy(args),
-		.solutions = json_array(),
-		.results = json_array(),
-		.answer = answer,
-		.arg = arg,
-	};
+	struct verify *verify = xnew(struct verify, .core = core, .waiter = actor->waiter, .args = json_deep_copy(args),
+		.solutions = json_array(), .results = json_array(), .answer = answer, .arg = arg);
 	choose_language(core, verify->args, verify_chosen, verify);
 }

@@ -97,9 +97,8 @@ local_job_describe(const struct core *core, const json_t *task, json_t *unit, vo
 		then(arg);
 		return;
 	}
-	struct describe_request *request = xmalloc(sizeof(*request));
-	*request = (struct describe_request){
-		.unit = json_incref(unit), .runner = runner->name, .io = core->setup.io, .then = then, .arg = arg};
+	struct describe_request *request = xnew(struct describe_request, .unit = json_incref(unit), .runner = runner->name,
+		.io = core->setup.io, .then = then, .arg = arg);
 	(void)loop_timer_start(request->io, LOCAL_JOB_DESCRIBE_MS, 0, describe_overdue, request, &request->limit, NULL);
 	AUTO_JSON json_t *section = unit_brief(unit);
 	int rc = runner->ops->describe(runner->self, section, on_described, request, &err);
@@ -185,8 +184,8 @@ limited_event(struct inflight_job *job, const json_t *event)
 static void
 limit_job(struct core *core, const struct runner *runner, struct inflight_job *job, const struct plan *plan)
 {
-	struct job_limit *limit = xmalloc(sizeof(*limit));
-	*limit = (struct job_limit){.core = core, .runner = runner, .job = job, .event = job->event, .done = job->done};
+	struct job_limit *limit =
+		xnew(struct job_limit, .core = core, .runner = runner, .job = job, .event = job->event, .done = job->done);
 	/* If a GPU is throttled, kettle-exec runs a step a second time. */
 	limit->total_ms = (uint64_t)((plan_wall_s(plan, false) + 2 * plan_wall_s(plan, true)) * 1000) + LOCAL_JOB_SLACK_MS;
 	job->limit = limit;

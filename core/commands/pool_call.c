@@ -35,13 +35,8 @@ pool_call_after(void *arg)
 struct pool_call *
 pool_call_new(struct core *core, const struct actor *actor, const json_t *args, kettle_answer answer, void *arg)
 {
-	struct pool_call *call = xmalloc(sizeof(*call));
-	*call = (struct pool_call){.core = core,
-		.languages = core->languages,
-		.waiter = actor->waiter,
-		.args = json_deep_copy(args),
-		.answer = answer,
-		.arg = arg};
+	struct pool_call *call = xnew(struct pool_call, .core = core, .languages = core->languages, .waiter = actor->waiter,
+		.args = json_deep_copy(args), .answer = answer, .arg = arg);
 	return call;
 }
 

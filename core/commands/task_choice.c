@@ -120,15 +120,9 @@ void
 task_choose(struct core *core, const struct task_source *source, const char *lang, const json_t *devices,
 	void (*done)(void *arg, const json_t *languages), void *arg)
 {
-	struct choice *choice = xmalloc(sizeof(*choice));
-	*choice = (struct choice){.core = core,
-		.languages = core->languages,
-		.source = *source,
-		.devices = json_incref((json_t *)devices),
-		.bundles = json_array(),
-		.names = json_array(),
-		.done = done,
-		.arg = arg};
+	struct choice *choice = xnew(struct choice, .core = core, .languages = core->languages, .source = *source,
+		.devices = json_incref((json_t *)devices), .bundles = json_array(), .names = json_array(), .done = done,
+		.arg = arg);
 	if (lang || core_work(core, read_each, each_read, choice, NULL) < 0)
 		finish_choice(choice);
 }

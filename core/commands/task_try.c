@@ -287,18 +287,10 @@ trial_run(void *arg)
 		trial_finish(trial);
 		return;
 	}
-	struct task_run *run = xmalloc(sizeof(*run));
-	*run = (struct task_run){
-		.core = trial->core,
-		.waiter = trial->waiter,
-		.args = json_pack("{s:s, s:O}", "mode", "test", "device", name),
-		.bundle = json_incref(trial->bundle),
-		.code = xstrdup(trial->code ? trial->code : "\n"),
-		.index = trial->index,
-		.unless_busy = true,
-		.ended = device_tried,
-		.arg = trial,
-	};
+	struct task_run *run = xnew(struct task_run, .core = trial->core, .waiter = trial->waiter,
+		.args = json_pack("{s:s, s:O}", "mode", "test", "device", name), .bundle = json_incref(trial->bundle),
+		.code = xstrdup(trial->code ? trial->code : "\n"), .index = trial->index, .unless_busy = true,
+		.ended = device_tried, .arg = trial);
 	task_run_begin(run);
 }
 
@@ -306,18 +298,10 @@ void
 task_try(struct core *core, const struct waiter *waiter, const json_t *bundle, const json_t *devices, bool runs,
 	task_tried done, void *arg)
 {
-	struct trial *trial = xmalloc(sizeof(*trial));
-	*trial = (struct trial){.job = {.event = ignore_event, .done = on_probed},
-		.core = core,
-		.waiter = *waiter,
-		.runs = runs,
-		.bundle = json_incref((json_t *)bundle),
-		.names = local_job_devices(core, bundle, devices),
-		.devices = local_job_devices(core, bundle, devices),
-		.tried = json_array(),
-		.code = task_template(bundle),
-		.done = done,
-		.arg = arg};
+	struct trial *trial = xnew(struct trial, .job = {.event = ignore_event, .done = on_probed}, .core = core,
+		.waiter = *waiter, .runs = runs, .bundle = json_incref((json_t *)bundle),
+		.names = local_job_devices(core, bundle, devices), .devices = local_job_devices(core, bundle, devices),
+		.tried = json_array(), .code = task_template(bundle), .done = done, .arg = arg);
 	(void)loop_timer_start(core->setup.io, TRIAL_WATCH_MS, TRIAL_WATCH_MS, on_watch, trial, &trial->watch, NULL);
 	trial_post(trial, trial_probe);
 }

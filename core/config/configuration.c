@@ -338,8 +338,7 @@ config_read(struct config *config, const struct config_request *request, struct 
 int
 config_load(const struct config_request *request, struct config **ret_config, struct kettle_error *err)
 {
-	struct config *config = xcalloc(1, sizeof(*config));
-	config->file = find_config_file(request);
+	struct config *config = xnew(struct config, .file = find_config_file(request));
 	config->base = folder_of(config->file);
 	config->places = json_object();
 	config->warnings = json_array();

@@ -188,8 +188,7 @@ fake_caller_close(const struct kettle_host *host, uint64_t number, kettle_fn end
 		return KETTLE_EINVAL;
 	free(found);
 	cancel_requests(fake, 0, number);
-	struct closing_caller *closing = xmalloc(sizeof(*closing));
-	*closing = (struct closing_caller){fake, number, ended, arg};
+	struct closing_caller *closing = xnew(struct closing_caller, fake, number, ended, arg);
 	/* Behind the answers of its requests. */
 	int rc = loop_post(fake->io, caller_closed, closing);
 	if (rc < 0)

@@ -123,8 +123,7 @@ post_answer(struct answer *answer)
 struct answer *
 fake_new_answer(struct kettle_fake *fake, kettle_answer done, void *arg)
 {
-	struct answer *answer = xmalloc(sizeof(*answer));
-	*answer = (struct answer){.fake = fake, .done = done, .arg = arg};
+	struct answer *answer = xnew(struct answer, .fake = fake, .done = done, .arg = arg);
 	return answer;
 }
 

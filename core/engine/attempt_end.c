@@ -244,8 +244,7 @@ on_leftovers_removed(void *arg)
 static void
 remove_files(const struct engine *engine, json_t *names_take)
 {
-	struct leftovers *left = xmalloc(sizeof(*left));
-	*left = (struct leftovers){.spool = xstrdup(engine->setup.spool), .names = names_take};
+	struct leftovers *left = xnew(struct leftovers, .spool = xstrdup(engine->setup.spool), .names = names_take);
 	if (loop_work(engine->setup.io, remove_leftovers, on_leftovers_removed, left, NULL) != 0)
 		on_leftovers_removed(left);
 }
@@ -481,9 +480,8 @@ keep_secret_output(const struct engine_job *job, const struct verdict *verdict, 
 		"%s job %s of submission %lld on %s", now, job->inflight.ref, (long long)job->submission, job->unit->label);
 	log_write(KETTLE_LOG_INFO, "engine", "job %s: what its secret run printed at its end is in %s", job->inflight.ref,
 		setup->secret_output);
-	struct secret_output *output = xmalloc(sizeof(*output));
-	*output = (struct secret_output){
-		.path = xstrdup(setup->secret_output), .text = secret_output_text(verdict, completion, head)};
+	struct secret_output *output = xnew(struct secret_output, .path = xstrdup(setup->secret_output),
+		.text = secret_output_text(verdict, completion, head));
 	if (loop_work(setup->io, write_secret_output, on_secret_output_written, output, NULL) != 0)
 		on_secret_output_written(output);
 }

@@ -147,8 +147,7 @@ budget_count(struct engine_job *job, const struct completion *completion)
 	begin_day(job->engine, device);
 	add_used(device, 0, ms);
 	add_used(device, job->user, ms);
-	struct usage *usage = xmalloc(sizeof(*usage));
-	*usage = (struct usage){.device = xstrdup(device->name), .user = job->user, .ms = ms};
+	struct usage *usage = xnew(struct usage, .device = xstrdup(device->name), .user = job->user, .ms = ms);
 	store_write(job->engine->setup.store, usage_op, on_usage_stored, usage);
 }
 

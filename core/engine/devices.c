@@ -90,9 +90,7 @@ setup_unit(struct engine *engine, const struct unit *planned, struct unit *unit,
 static struct device *
 add_engine_device(struct engine *engine, const char *name)
 {
-	struct device *device = xcalloc(1, sizeof(*device));
-	device->name = xstrdup(name);
-	device->queue = fair_queue_new();
+	struct device *device = xnew(struct device, .name = xstrdup(name), .queue = fair_queue_new());
 	LIST_APPEND(engine->devices, device);
 	return device;
 }
@@ -108,8 +106,7 @@ plan_device(
 	json_t *unit;
 	json_array_foreach(json_object_get(section, "units"), i, unit) {
 		/* The caller frees the list, also after a failure here. */
-		struct unit *planned = xcalloc(1, sizeof(*planned));
-		planned->device = device;
+		struct unit *planned = xnew(struct unit, .device = device);
 		LIST_APPEND(*list, planned);
 		int rc = setup_unit(engine, *list, planned, unit, i, err);
 		if (rc < 0)
@@ -231,8 +228,8 @@ engine_job_find(const struct engine *engine, int64_t id)
 struct engine_job *
 engine_job_add(struct engine *engine, struct device *device, int64_t id, int64_t submission, int64_t user)
 {
-	struct engine_job *job = xcalloc(1, sizeof(*job));
-	*job = (struct engine_job){.engine = engine, .id = id, .submission = submission, .user = user, .device = device};
+	struct engine_job *job =
+		xnew(struct engine_job, .engine = engine, .id = id, .submission = submission, .user = user, .device = device);
 	if (!tsearch(job, &engine->jobs.by_id, by_id))
 		xalloc_fail();
 	job->next = engine->jobs.first;

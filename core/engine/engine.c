@@ -65,8 +65,7 @@ renew_epoch(struct engine *engine)
 	uint64_t now = clock_ms(engine->setup.clock);
 	if (now < engine->names.epoch_at_ms)
 		return;
-	struct epoch *epoch = xcalloc(1, sizeof(*epoch));
-	epoch->store = engine->setup.store;
+	struct epoch *epoch = xnew(struct epoch, .store = engine->setup.store);
 	engine->names.epoch_at_ms = now + REMOTE_EPOCH_MS;
 	store_write(epoch->store, epoch_op, on_epoch, epoch);
 }
@@ -166,9 +165,7 @@ on_tick(void *arg)
 int
 engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct kettle_error *err)
 {
-	struct engine *engine = xcalloc(1, sizeof(*engine));
-	engine->setup = *setup;
-	engine->metrics.since_utc_ms = clock_utc_ms(setup->clock);
+	struct engine *engine = xnew(struct engine, .setup = *setup, .metrics.since_utc_ms = clock_utc_ms(setup->clock));
 	(void)uv_prepare_init(setup->loop, &engine->prepare);
 	engine->prepare.data = engine;
 	int rc = engine_devices_load(engine, setup->devices, err);
@@ -257,8 +254,7 @@ take_names(struct engine *engine, const struct remote_names *names)
 			"of them that ran there are run again",
 			names->prefix, (long long)names->released);
 	engine->names.epoch_at_ms = clock_ms(engine->setup.clock) + REMOTE_EPOCH_MS;
-	struct epoch *epoch = xcalloc(1, sizeof(*epoch));
-	*epoch = (struct epoch){engine->setup.store, *names};
+	struct epoch *epoch = xnew(struct epoch, engine->setup.store, *names);
 	on_epoch(epoch, NULL);
 }
 

@@ -73,10 +73,8 @@ recent_turn(const struct fair_queue *queue, int64_t id)
 static struct fair_queue_user *
 add_user(struct fair_queue *queue, int64_t id)
 {
-	struct fair_queue_user *user = xcalloc(1, sizeof(*user));
-	user->id = id;
-	user->turn = recent_turn(queue, id);
-	user->order = queue->users_seen++;
+	struct fair_queue_user *user =
+		xnew(struct fair_queue_user, .id = id, .turn = recent_turn(queue, id), .order = queue->users_seen++);
 	if (!tsearch(user, &queue->by_id, by_user_id))
 		xalloc_fail();
 	return user;
@@ -92,8 +90,7 @@ slot_key(const struct fair_queue_user *user, size_t index)
 static void
 add_slot(struct fair_queue *queue, struct fair_queue_user *user)
 {
-	struct slot *slot = xcalloc(1, sizeof(*slot));
-	slot->user = user;
+	struct slot *slot = xnew(struct slot, .user = user);
 	rank_tree_add(&queue->slots, &slot->node, slot_key(user, rank_tree_count(user->jobs)));
 }
 

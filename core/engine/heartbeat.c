@@ -82,8 +82,7 @@ ask(struct engine *engine, struct unit *unit)
 {
 	struct kettle_error err = {0};
 	const struct runner *runner = unit->runner;
-	struct heartbeat *heartbeat = xmalloc(sizeof(*heartbeat));
-	*heartbeat = (struct heartbeat){.engine = engine, .unit = unit};
+	struct heartbeat *heartbeat = xnew(struct heartbeat, .engine = engine, .unit = unit);
 	unit->heartbeat.open = heartbeat;
 	unit->heartbeat.next_ms = clock_ms(engine->setup.clock) + ENGINE_HEARTBEAT_MS;
 	if (runner->ops->heartbeat(runner->self, unit->config, on_heartbeat, heartbeat, &err) == 0)

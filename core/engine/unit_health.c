@@ -66,10 +66,9 @@ on_noted(void *arg, const struct kettle_error *err)
 static void
 take_note(struct engine *engine, const struct unit *unit, store_op op, enum unit_cause cause, const char *reason)
 {
-	struct note *note = xcalloc(1, sizeof(*note));
-	note->cause = cause;
-	note->data = json_pack(
-		"{s:s, s:s, s:s, s:s}", "device", unit->device->name, "unit", unit->label, "key", unit->key, "reason", reason);
+	struct note *note = xnew(struct note, .cause = cause,
+		.data = json_pack("{s:s, s:s, s:s, s:s}", "device", unit->device->name, "unit", unit->label, "key", unit->key,
+			"reason", reason));
 	store_write(engine->setup.store, op, on_noted, note);
 }
 
@@ -105,10 +104,9 @@ on_wait_noted(void *arg, const struct kettle_error *err)
 static void
 note_wait(struct engine *engine, const struct unit *unit, enum unit_wait wait, int64_t since_ms)
 {
-	struct wait_note *note = xmalloc(sizeof(*note));
-	*note = (struct wait_note){.data = json_pack("{s:s, s:s}", "device", unit->device->name, "key", unit->key),
-		.wait = wait,
-		.since_ms = since_ms};
+	struct wait_note *note =
+		xnew(struct wait_note, .data = json_pack("{s:s, s:s}", "device", unit->device->name, "key", unit->key),
+			.wait = wait, .since_ms = since_ms);
 	store_later(engine->setup.store, wait_op, on_wait_noted, note);
 }
 
@@ -544,13 +542,9 @@ unit_health_test(struct engine *engine, struct unit *unit, engine_test_done done
 			err, KETTLE_EUNAVAIL, "The runner `%s` cannot report the state of its machines.", unit->runner->name);
 	if (unit->disabled.testing)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Unit `%s` is already being tested.", unit->label);
-	struct unit_test *test = xcalloc(1, sizeof(*test));
-	*test = (struct unit_test){.request = {.on_answer = on_health_described, .idle = done == quarantined},
-		.engine = engine,
-		.device = xstrdup(unit->device->name),
-		.key = xstrdup(unit->key),
-		.done = done,
-		.arg = arg};
+	struct unit_test *test = xnew(struct unit_test,
+		.request = {.on_answer = on_health_described, .idle = done == quarantined}, .engine = engine,
+		.device = xstrdup(unit->device->name), .key = xstrdup(unit->key), .done = done, .arg = arg);
 	unit->disabled.testing = true;
 	engine->in_flight++;
 	int rc = health_ask(engine, unit, &test->request, err);
@@ -689,12 +683,9 @@ fetch_facts(struct engine *engine, struct unit *unit, void (*done)(void *arg, co
 	unit->machine.requested = true;
 	if ((unit->machine.facts && !unit->machine.lacks_gpu) || !unit->runner->ops->describe)
 		return false;
-	struct facts_request *wait = xcalloc(1, sizeof(*wait));
-	*wait = (struct facts_request){.request = {.on_answer = on_known, .idle = done == ignore_facts},
-		.engine = engine,
-		.unit = unit,
-		.done = done,
-		.arg = arg};
+	struct facts_request *wait =
+		xnew(struct facts_request, .request = {.on_answer = on_known, .idle = done == ignore_facts}, .engine = engine,
+			.unit = unit, .done = done, .arg = arg);
 	unit->machine.requests++;
 	engine->in_flight++;
 	if (health_ask(engine, unit, &wait->request, &err) == 0)

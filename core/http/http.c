@@ -42,8 +42,7 @@ struct http {
 struct http *
 http_new(struct loop_services *io, const struct http_settings *settings)
 {
-	struct http *http = xcalloc(1, sizeof(*http));
-	http->io = io;
+	struct http *http = xnew(struct http, .io = io);
 	if (settings)
 		http->settings = *settings;
 	return http;

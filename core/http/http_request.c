@@ -199,18 +199,11 @@ http_request_new(const struct kettle_http_request *given, struct http_request **
 		rc = check_rest(&wanted, err);
 	if (rc)
 		return rc;
-	struct http_request *request = xcalloc(1, sizeof(*request));
-	request->method = xstrdup(wanted.method ? wanted.method : "GET");
-	request->url = xstrdup(wanted.url);
-	request->body_file = copy_text(wanted.body_file);
-	request->answer_file = copy_text(wanted.answer_file);
-	request->unix_socket = copy_text(wanted.unix_socket);
-	request->body = wanted.body ? xmemdup(wanted.body, wanted.body_size) : NULL;
-	request->body_size = wanted.body_size;
-	request->done = wanted.done;
-	request->on_part = wanted.on_part;
-	request->streams = wanted.on_part != NULL;
-	request->arg = wanted.arg;
+	struct http_request *request = xnew(struct http_request, .method = xstrdup(wanted.method ? wanted.method : "GET"),
+		.url = xstrdup(wanted.url), .body_file = copy_text(wanted.body_file),
+		.answer_file = copy_text(wanted.answer_file), .unix_socket = copy_text(wanted.unix_socket),
+		.body = wanted.body ? xmemdup(wanted.body, wanted.body_size) : NULL, .body_size = wanted.body_size,
+		.done = wanted.done, .on_part = wanted.on_part, .streams = wanted.on_part != NULL, .arg = wanted.arg);
 	copy_headers(request, wanted.headers);
 	set_limits(request, &wanted);
 	*ret_request = request;

@@ -506,9 +506,7 @@ take_handle(struct transfer_context *context)
 int
 transfer_start(struct transfer_context *context, struct http_request *request)
 {
-	struct transfer *transfer = xcalloc(1, sizeof(*transfer));
-	transfer->context = context;
-	transfer->request = request;
+	struct transfer *transfer = xnew(struct transfer, .context = context, .request = request);
 	transfer->body_fd = transfer->answer_fd = -1;
 	transfer->body_size = request->body_size;
 	transfer->deadline_ns = time_monotonic_ns() + request->total_ms * NS_PER_MS;

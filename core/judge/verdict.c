@@ -349,10 +349,7 @@ verdict_fault(const struct verdict *verdict)
 struct verdict *
 verdict_error(const char *fault, const char *stage, const char *sentence)
 {
-	struct verdict *verdict = xcalloc(1, sizeof(*verdict));
-	verdict->state = VERDICT_ERROR;
-	verdict->fault = fault;
-	verdict->stage = stage;
+	struct verdict *verdict = xnew(struct verdict, .state = VERDICT_ERROR, .fault = fault, .stage = stage);
 	kettle_fail(&verdict->why, KETTLE_EUNAVAIL, "%s", sentence);
 	return verdict;
 }

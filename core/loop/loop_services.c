@@ -199,8 +199,7 @@ loop_new(uv_loop_t *loop, struct loop_services **ret_io, struct kettle_error *er
 int
 loop_post(struct loop_services *io, kettle_fn fn, void *arg)
 {
-	struct post *post = xmalloc(sizeof(*post));
-	*post = (struct post){.fn = fn, .arg = arg};
+	struct post *post = xnew(struct post, .fn = fn, .arg = arg);
 	uv_mutex_lock(&io->lock);
 	bool closing = io->closing;
 	if (!closing) {
@@ -280,8 +279,8 @@ loop_timer_start(struct loop_services *io, uint64_t delay_ms, uint64_t repeat_ms
 {
 	if (io->closing)
 		return fail_closing(err);
-	struct kettle_timer *timer = xmalloc(sizeof(*timer));
-	*timer = (struct kettle_timer){.io = io, .fn = fn, .arg = arg, .next = io->timers, .link = &io->timers};
+	struct kettle_timer *timer =
+		xnew(struct kettle_timer, .io = io, .fn = fn, .arg = arg, .next = io->timers, .link = &io->timers);
 	clock_timer_start(&io->clock, &timer->timer, delay_ms, repeat_ms, on_timer, timer);
 	if (timer->next)
 		timer->next->link = &timer->next;
@@ -399,8 +398,8 @@ on_long_line(void *arg)
 static int
 begin_long(struct stream *stream, const char *line, size_t len)
 {
-	struct long_line *given = xmalloc(sizeof(*given));
-	*given = (struct long_line){.stream = stream, .memory = line_take(&stream->lines), .line = line, .len = len};
+	struct long_line *given =
+		xnew(struct long_line, .stream = stream, .memory = line_take(&stream->lines), .line = line, .len = len);
 	stream->busy = loop_work(stream->process->io, read_long_line, on_long_line, given, NULL) == 0;
 	if (stream->busy) {
 		(void)uv_read_stop((uv_stream_t *)&stream->pipe);

@@ -150,13 +150,8 @@ garbage_collector_run(struct maintenance *m, kettle_answer answer, void *arg)
 		answer(arg, &err, NULL);
 		return;
 	}
-	struct garbage_collector *gc = xcalloc(1, sizeof(*gc));
-	*gc = (struct garbage_collector){
-		.m = m,
-		.retention = {.limits = *m->limits},
-		.answer = answer,
-		.arg = arg,
-	};
+	struct garbage_collector *gc =
+		xnew(struct garbage_collector, .m = m, .retention = {.limits = *m->limits}, .answer = answer, .arg = arg);
 	m->gc = gc;
 	gc_next(gc);
 }

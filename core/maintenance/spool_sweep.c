@@ -76,8 +76,7 @@ void
 spool_sweep_start(struct maintenance *m, spool_sweep_done done, void *arg)
 {
 	struct kettle_error err = {0};
-	struct spool_sweep *sweep = xcalloc(1, sizeof(*sweep));
-	*sweep = (struct spool_sweep){.m = m, .done = done, .arg = arg};
+	struct spool_sweep *sweep = xnew(struct spool_sweep, .m = m, .done = done, .arg = arg);
 	if (loop_work(m->io, list, on_listed, sweep, &err) == 0)
 		return;
 	done(arg, &err, 0, 0);

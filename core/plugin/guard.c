@@ -176,8 +176,8 @@ static struct pending *
 pending_new(const struct guard *guard, const char *operation,
 	void (*answered)(void *arg, const struct kettle_error *err, json_t *result), void *arg)
 {
-	struct pending *pending = xmalloc(sizeof(*pending));
-	*pending = (struct pending){.guard = guard, .operation = operation, .answered = answered, .arg = arg};
+	struct pending *pending =
+		xnew(struct pending, .guard = guard, .operation = operation, .answered = answered, .arg = arg);
 	return pending;
 }
 

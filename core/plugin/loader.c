@@ -415,9 +415,8 @@ loader_open(struct loader *loader, uint32_t kind, const char *name, const char *
 struct loader *
 loader_new(const json_t *path, const struct loader_abi *abi)
 {
-	struct loader *loader = xcalloc(1, sizeof(*loader));
-	loader->path = path ? json_deep_copy(path) : json_array();
-	loader->abi = abi ? *abi : (struct loader_abi){KETTLE_ABI_MAJOR, KETTLE_ABI_MINOR};
+	struct loader *loader = xnew(struct loader, .path = path ? json_deep_copy(path) : json_array(),
+		.abi = abi ? *abi : (struct loader_abi){KETTLE_ABI_MAJOR, KETTLE_ABI_MINOR});
 	return loader;
 }
 

@@ -51,9 +51,7 @@ descend(struct stacks *stacks, struct stack_node *parent, const char *name)
 		}
 	if (stacks->nodes >= STACKS_MAX_NODES)
 		return parent;
-	struct stack_node *node = xcalloc(1, sizeof(*node));
-	node->name = xstrdup(name);
-	node->next = parent->children;
+	struct stack_node *node = xnew(struct stack_node, .name = xstrdup(name), .next = parent->children);
 	parent->children = node;
 	stacks->nodes++;
 	return node;

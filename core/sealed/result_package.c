@@ -176,10 +176,8 @@ struct result_reader {
 struct result_reader *
 result_reader_new(const char *spool, uint64_t max_size)
 {
-	struct result_reader *reader = xcalloc(1, sizeof(*reader));
-	*reader = (struct result_reader){.max_size = max_size, .fd = -1};
-	reader->spool = spool ? xstrdup(spool) : NULL;
-	reader->stage = spool ? xasprintf("%s" RESULT_PACKAGE_STAGE, spool) : NULL;
+	struct result_reader *reader = xnew(struct result_reader, .max_size = max_size, .fd = -1,
+		.spool = spool ? xstrdup(spool) : NULL, .stage = spool ? xasprintf("%s" RESULT_PACKAGE_STAGE, spool) : NULL);
 	return reader;
 }
 

@@ -59,8 +59,7 @@ core_attach(struct core *core, store_done done, void *arg)
 		done(arg, err.code < 0 ? &err : NULL);
 		return;
 	}
-	struct attach_waiter *waiter = xcalloc(1, sizeof(*waiter));
-	*waiter = (struct attach_waiter){.done = done, .arg = arg};
+	struct attach_waiter *waiter = xnew(struct attach_waiter, .done = done, .arg = arg);
 	*core->attach->last = waiter;
 	core->attach->last = &waiter->next;
 }

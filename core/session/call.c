@@ -92,8 +92,7 @@ answered(void *arg, const struct kettle_error *err, json_t *result)
 static void
 expect_form(struct call *call)
 {
-	struct expected *expected = xmalloc(sizeof(*expected));
-	*expected = (struct expected){call->command, call->answer, call->arg};
+	struct expected *expected = xnew(struct expected, call->command, call->answer, call->arg);
 	call->answer = answered;
 	call->arg = expected;
 }
@@ -565,18 +564,10 @@ call_begin(void *arg)
 int
 call_take(struct core *core, const struct call_setup *setup_take, uint64_t *ret_number)
 {
-	struct call *call = xmalloc(sizeof(*call));
-	*call = (struct call){
-		.core = core,
-		.actor = setup_take->actor,
-		.args = setup_take->args ? setup_take->args : json_object(),
-		.name = xstrdup(setup_take->command),
-		.answer = setup_take->done,
-		.arg = setup_take->arg,
-		.owner = setup_take->owner,
-		.outside = setup_take->outside,
-		.waiter = {.caller = setup_take->caller, .call = __atomic_add_fetch(&core->next_id, 1, __ATOMIC_RELAXED)},
-	};
+	struct call *call = xnew(struct call, .core = core, .actor = setup_take->actor,
+		.args = setup_take->args ? setup_take->args : json_object(), .name = xstrdup(setup_take->command),
+		.answer = setup_take->done, .arg = setup_take->arg, .owner = setup_take->owner, .outside = setup_take->outside,
+		.waiter = {.caller = setup_take->caller, .call = __atomic_add_fetch(&core->next_id, 1, __ATOMIC_RELAXED)});
 	uint64_t number = call->waiter.call;
 	int rc = loop_post(core->setup.io, call_begin, call);
 	if (rc < 0)
@@ -655,8 +646,7 @@ cancel_posted(void *arg)
 void
 core_cancel(struct core *core, const void *owner, uint64_t number)
 {
-	struct cancel *cancel = xmalloc(sizeof(*cancel));
-	*cancel = (struct cancel){core, owner, number};
+	struct cancel *cancel = xnew(struct cancel, core, owner, number);
 	/* Posted behind the begin of the call. A core that takes no posts answers all calls itself. */
 	if (loop_post(core->setup.io, cancel_posted, cancel) < 0)
 		free(cancel);

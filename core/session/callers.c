@@ -57,8 +57,7 @@ int
 core_caller_open(struct core *core, const void *owner, uint64_t *ret_caller, struct kettle_error *err)
 {
 	struct callers *callers = &core->callers;
-	struct caller *caller = xmalloc(sizeof(*caller));
-	*caller = (struct caller){.number = callers_number(callers), .owner = owner};
+	struct caller *caller = xnew(struct caller, .number = callers_number(callers), .owner = owner);
 	uint64_t number = caller->number;
 	uv_mutex_lock(&callers->lock);
 	bool full = callers->count == CALLERS_MAX;
@@ -130,8 +129,7 @@ core_caller_close(struct core *core, const void *owner, uint64_t number, kettle_
 {
 	if (!remove_caller(&core->callers, owner, number))
 		return KETTLE_EINVAL;
-	struct closing_caller *closing = xmalloc(sizeof(*closing));
-	*closing = (struct closing_caller){core, number, ended, arg};
+	struct closing_caller *closing = xnew(struct closing_caller, core, number, ended, arg);
 	int rc = loop_post(core->setup.io, close_posted, closing);
 	if (rc < 0)
 		free(closing);

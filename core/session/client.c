@@ -167,8 +167,7 @@ client_connect(struct core *core, const struct client_events *events, pid_t hold
 	AUTO_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return kettle_fail(err, KETTLE_EUNAVAIL, "No engine listens on %s: %s.", path, strerror(errno));
-	struct client *client = xmalloc(sizeof(*client));
-	*client = (struct client){.core = core, .events = events, .holder = holder};
+	struct client *client = xnew(struct client, .core = core, .events = events, .holder = holder);
 	client->last = &client->calls;
 	rc = json_socket_open(core->setup.loop, STEAL_FD(fd), &peer_events, client, &client->peer, err);
 	if (rc < 0) {

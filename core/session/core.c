@@ -19,13 +19,8 @@ static const struct web_client_events web_events = {
 struct core *
 core_new(const struct core_setup *setup)
 {
-	struct core *core = xcalloc(1, sizeof(*core));
-	core->setup = *setup;
-	core->lock_fd = -1;
-	core->thread = uv_thread_self();
-	core->when_attached = core_attach;
-	core->devices = json_deep_copy(setup->devices);
-	core->retired = json_array();
+	struct core *core = xnew(struct core, .setup = *setup, .lock_fd = -1, .thread = uv_thread_self(),
+		.when_attached = core_attach, .devices = json_deep_copy(setup->devices), .retired = json_array());
 	callers_init(&core->callers);
 	core->commands = command_data(setup->commands);
 	core->env = (struct command_env){
@@ -154,8 +149,7 @@ core_release(struct core *core)
 int
 core_work(struct core *core, void (*run)(void *arg), void (*after)(void *arg), void *arg, struct kettle_error *err)
 {
-	struct core_work *work = xmalloc(sizeof(*work));
-	*work = (struct core_work){core, run, after, arg};
+	struct core_work *work = xnew(struct core_work, core, run, after, arg);
 	int rc = loop_work(core->setup.io, work_run, work_after, work, err);
 	if (rc < 0)
 		free(work);

@@ -113,8 +113,7 @@ move_cursor(struct reader *reader)
 	int64_t known = reader->moving ? reader->storing : reader->stored;
 	if (reader->cursor <= known || (reader->moving && !feed->stopped) || !feed->core->store)
 		return;
-	struct cursor_move *move = xmalloc(sizeof(*move));
-	*move = (struct cursor_move){reader, reader->cursor};
+	struct cursor_move *move = xnew(struct cursor_move, reader, reader->cursor);
 	reader->moving++;
 	reader->storing = reader->cursor;
 	store_write(feed->core->store, move_op, on_moved, move);
@@ -221,8 +220,7 @@ event_done_posted(void *arg)
 int
 event_feed_done(const struct core_host *host, int64_t seq)
 {
-	struct done_event *done = xmalloc(sizeof(*done));
-	*done = (struct done_event){host, seq};
+	struct done_event *done = xnew(struct done_event, host, seq);
 	int rc = 0;
 	uv_thread_t self = uv_thread_self();
 	if (uv_thread_equal(&self, &host->core->thread))

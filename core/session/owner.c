@@ -120,8 +120,7 @@ board_clock_event(struct board_clock *clock, const struct event *event)
 static struct board_clock *
 board_clock_start(struct core *core)
 {
-	struct board_clock *clock = xcalloc(1, sizeof(*clock));
-	clock->core = core;
+	struct board_clock *clock = xnew(struct board_clock, .core = core);
 	tick(clock);
 	return clock;
 }

@@ -194,8 +194,8 @@ host_credential(const struct kettle_host *table, const char *error)
 	if (!error || host->told || !core || !core->store || core->closing)
 		return;
 	host->told = true;
-	struct credential_note *note = xmalloc(sizeof(*note));
-	*note = (struct credential_note){host, json_pack("{s:s, s:s}", "runner", host->name, "error", line ? line : "")};
+	struct credential_note *note =
+		xnew(struct credential_note, host, json_pack("{s:s, s:s}", "runner", host->name, "error", line ? line : ""));
 	store_write(core->store, credential_op, credential_noted, note);
 }
 
@@ -321,9 +321,8 @@ host_publish(const struct kettle_host *table, const struct kettle_blob *blob, ui
 	int rc = download_url_check(blob, ttl_s, err);
 	if (rc < 0)
 		return rc;
-	struct publication *p = xcalloc(1, sizeof(*p));
-	*p = (struct publication){.host = host_of(table), .ttl_s = ttl_s, .done = done, .arg = arg};
-	p->file = blob->file ? xstrdup(blob->file) : NULL;
+	struct publication *p = xnew(struct publication, .host = host_of(table), .ttl_s = ttl_s, .done = done, .arg = arg,
+		.file = blob->file ? xstrdup(blob->file) : NULL);
 	if (blob->data) {
 		p->size = blob->data_size;
 		p->data = xmalloc(p->size + 1);
@@ -402,8 +401,8 @@ answer_later(void *arg)
 static struct watched_answer *
 watch_answer(const struct kettle_host *table, const char *what, kettle_answer done, void *arg)
 {
-	struct watched_answer *answer = xmalloc(sizeof(*answer));
-	*answer = (struct watched_answer){.host = host_of(table), .what = what, .done = done, .arg = arg};
+	struct watched_answer *answer =
+		xnew(struct watched_answer, .host = host_of(table), .what = what, .done = done, .arg = arg);
 	return answer;
 }
 

@@ -186,8 +186,8 @@ take_call(struct connection *connection, const json_t *message, size_t size)
 	} else if (command && command->internal) {
 		(void)kettle_fail(&err, KETTLE_EACCES, "`%s` is for the plugins of the engine.", name);
 	} else {
-		struct answer *answer = xmalloc(sizeof(*answer));
-		*answer = (struct answer){.connection = connection, .id = id, .bytes = size, .next = connection->answers};
+		struct answer *answer =
+			xnew(struct answer, .connection = connection, .id = id, .bytes = size, .next = connection->answers);
 		connection->answers = answer;
 		connection->calls++;
 		connection->bytes += size;
@@ -401,8 +401,7 @@ server_listen(struct core *core, struct server **ret_server, struct kettle_error
 	int rc = bind_socket(path, &fd, err);
 	if (rc < 0)
 		return rc;
-	struct server *server = xmalloc(sizeof(*server));
-	*server = (struct server){.core = core, .path = STEAL(path)};
+	struct server *server = xnew(struct server, .core = core, .path = STEAL(path));
 	(void)uv_pipe_init(core->setup.loop, &server->listener, 0);
 	server->listener.data = server;
 	rc = uv_pipe_open(&server->listener, fd);

@@ -59,8 +59,8 @@ on_try(void *arg)
 	if (core->storage.trying || core->closing)
 		return;
 	core->storage.trying = true;
-	struct storage_note *note = xmalloc(sizeof(*note));
-	*note = (struct storage_note){core, xstrdup(core->setup.database), json_deep_copy(core->storage.data)};
+	struct storage_note *note =
+		xnew(struct storage_note, core, xstrdup(core->setup.database), json_deep_copy(core->storage.data));
 	store_write(core->store, storage_op, storage_tried, note);
 }
 

@@ -499,15 +499,9 @@ read_past(struct subscription *subscription)
 {
 	if (!subscription->core->store)
 		return; /* closing: nothing more comes */
-	struct replay *replay = xmalloc(sizeof(*replay));
-	*replay = (struct replay){
-		.subscription = subscription,
-		.after = subscription->last,
-		.actor = json_deep_copy(subscription->actor),
-		.filter = json_deep_copy(subscription->filter),
-		.begins = subscription->begins,
-		.checked = subscription->markers,
-	};
+	struct replay *replay = xnew(struct replay, .subscription = subscription, .after = subscription->last,
+		.actor = json_deep_copy(subscription->actor), .filter = json_deep_copy(subscription->filter),
+		.begins = subscription->begins, .checked = subscription->markers);
 	subscription->busy++;
 	store_read(subscription->core->store, replay_op, on_replayed, replay);
 }
@@ -561,18 +555,11 @@ core_follow(struct core *core, const struct core_subscription *setup, uint64_t *
 	int rc = check_subscription(setup, err);
 	if (rc < 0)
 		return rc;
-	struct subscription *subscription = xmalloc(sizeof(*subscription));
-	*subscription = (struct subscription){
-		.core = core,
-		.id = __atomic_add_fetch(&core->next_id, 1, __ATOMIC_RELAXED),
-		.actor = json_deep_copy(setup->actor),
+	struct subscription *subscription = xnew(struct subscription, .core = core,
+		.id = __atomic_add_fetch(&core->next_id, 1, __ATOMIC_RELAXED), .actor = json_deep_copy(setup->actor),
 		.filter = setup->filter ? json_deep_copy(setup->filter) : json_object(),
-		.last = setup->after < 0 ? -1 : setup->after,
-		.caller = setup->caller,
-		.markers = setup->markers,
-		.fn = setup->fn,
-		.arg = setup->arg,
-	};
+		.last = setup->after < 0 ? -1 : setup->after, .caller = setup->caller, .markers = setup->markers,
+		.fn = setup->fn, .arg = setup->arg);
 	subscription->interest = interest_of(subscription->filter);
 	uint64_t id = subscription->id;
 	uv_thread_t self = uv_thread_self();
@@ -645,8 +632,7 @@ subscribe_end(void *arg)
 int
 core_unsubscribe(struct core *core, uint64_t id, kettle_fn ended, void *arg)
 {
-	struct subscription_end *ending = xmalloc(sizeof(*ending));
-	*ending = (struct subscription_end){core, id, ended, arg};
+	struct subscription_end *ending = xnew(struct subscription_end, core, id, ended, arg);
 	uv_thread_t self = uv_thread_self();
 	int rc = 0;
 	if (uv_thread_equal(&self, &core->thread))

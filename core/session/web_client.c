@@ -80,9 +80,7 @@ send_ask(struct ask *ask, const char *method, const char *path, const char *body
 static struct ask *
 new_ask(struct web_client *client)
 {
-	struct ask *ask = xcalloc(1, sizeof(*ask));
-	ask->client = client;
-	ask->next = client->asks;
+	struct ask *ask = xnew(struct ask, .client = client, .next = client->asks);
 	client->asks = ask;
 	return ask;
 }
@@ -283,9 +281,7 @@ on_done(void *arg, const struct kettle_error *err, const struct kettle_http_answ
 struct web_client *
 web_client_new(struct core *core, const struct web_client_events *events)
 {
-	struct web_client *client = xcalloc(1, sizeof(*client));
-	client->core = core;
-	client->events = events;
+	struct web_client *client = xnew(struct web_client, .core = core, .events = events);
 	return client;
 }
 

@@ -461,10 +461,7 @@ store_open(uv_loop_t *loop, const struct clock *clock, const char *path, const c
 		sqlite3_close(writer);
 		return rc;
 	}
-	struct store *store = xcalloc(1, sizeof(*store));
-	store->clock = clock;
-	store->on_events = on_events;
-	store->events_arg = events_arg;
+	struct store *store = xnew(struct store, .clock = clock, .on_events = on_events, .events_arg = events_arg);
 	store->answers_tail = &store->answers;
 	ops_init(&store->late);
 	rc = store_set_up(loop, store, writer, reader, err);
