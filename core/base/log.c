@@ -87,12 +87,6 @@ log_level_parse(const char *text, enum kettle_log_level *ret_level, struct kettl
 		err, KETTLE_EINVAL, "The log level \"%.40s\" is unknown; it must be error, warning, info or debug.", text);
 }
 
-const char *
-log_level_name(enum kettle_log_level level)
-{
-	return levels[level].name;
-}
-
 /* Adds a piece whole or not at all, so that no escape sequence and no character is cut. */
 static void
 put(struct line *line, const char *data, size_t size)

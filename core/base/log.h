@@ -23,8 +23,6 @@ enum log_format log_format_default(void);
 int log_format_parse(const char *text, enum log_format *ret_format, struct kettle_error *err);
 /* "error", "warning", "info", "debug". EINVAL. */
 int log_level_parse(const char *text, enum kettle_log_level *ret_level, struct kettle_error *err);
-/* "error" … */
-const char *log_level_name(enum kettle_log_level level);
 
 /* Newlines, control and invisible characters in the message are escaped; the line is written by one write(2). */
 void log_write(enum kettle_log_level level, const char *area, const char *format, ...)

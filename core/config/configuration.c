@@ -389,20 +389,6 @@ config_plugin(const struct config *config, const char *kind, const char *name, c
 	return rc;
 }
 
-int
-config_device(const struct config *config, const char *name, const json_t **ret_device, struct kettle_error *err)
-{
-	const json_t *devices = json_object_get(config->root, "devices");
-	json_object_each(devices, key, device) {
-		if (strcasecmp(key, name) == 0) {
-			*ret_device = device;
-			return 0;
-		}
-	}
-	const char *meant = nearest_key(name, devices);
-	return kettle_fail(err, KETTLE_ENOENT, "There is no device `%.64s`%s%s%s", name, NEAREST_END(meant));
-}
-
 /* ---- loaded again: the differences, and those that the running engine takes over ---- */
 
 /* Sections of plain values that the running engine takes over. */

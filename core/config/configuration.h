@@ -76,8 +76,6 @@ int config_plugin(const struct config *config, const char *kind, const char *nam
 /* Checks `options` of a runner's units by its table, makes paths absolute, no more. 0 if faults are collected; EINVAL. */
 int config_unit_options(
 	const struct config *config, const char *runner, const struct option_table *table, struct kettle_error *err);
-/* The device of that name, without case; its entry under devices. ENOENT names the nearest one. Borrowed. */
-int config_device(const struct config *config, const char *name, const json_t **ret_device, struct kettle_error *err);
 
 /*
  * The differences of a configuration that was loaded again, as two arrays of {"key": "devices.CPU", "change": the rest of

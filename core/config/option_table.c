@@ -463,37 +463,6 @@ option_table_drop(const struct option_table *table, json_t *options, const char 
 	return true;
 }
 
-/* ---- help ---- */
-
-static void
-help_range(const struct kettle_option *option, struct buf *out)
-{
-	if (option->min == 0 && option->max == 0)
-		return;
-	if (option->max >= option->min)
-		buf_printf(out, ", %.15g to %.15g", option->min, option->max);
-	else
-		buf_printf(out, ", at least %.15g", option->min);
-}
-
-void
-option_table_help(const struct option_table *table, struct buf *out)
-{
-	for (size_t i = 0; i < table->count; i++) {
-		struct kettle_option option;
-		option_table_get(table, i, &option);
-		buf_printf(out, "  %s (%s", option.key, types[option.type].name);
-		for (const char *const *choice = option.choices; choice && *choice; choice++)
-			buf_printf(out, "%s%s", choice == option.choices ? ": " : ", ", *choice);
-		help_range(&option, out);
-		if (option.required)
-			buf_adds(out, ", required");
-		if (option.default_value)
-			buf_printf(out, ", default %s", option.default_value);
-		buf_printf(out, ")\n      %s\n", option.help ? option.help : "");
-	}
-}
-
 json_t *
 option_table_json(const struct option_table *table)
 {

@@ -44,10 +44,8 @@ int option_table_check(const struct option_table *table, struct kettle_error *er
  */
 int option_table_read(const struct option_table *table, const json_t *section, const struct option_section *in,
 	json_t **ret_options, struct kettle_error *err);
-/* Appends the table as help, an option a paragraph. [any] */
 /* Takes back an option that was given: its default, if it has one, replaces it. False: it was not given. */
 bool option_table_drop(const struct option_table *table, json_t *options, const char *key);
-void option_table_help(const struct option_table *table, struct buf *out);
 /* [{"key", "type", "required", "default", "min", "max", "choices", "help"}]; new reference; NULL: text of the table is not UTF-8. [any] */
 json_t *option_table_json(const struct option_table *table);
 /* A path of the configuration made absolute: `~/` by HOME, a relative one by base. New string. [any] */

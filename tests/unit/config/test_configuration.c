@@ -218,12 +218,6 @@ test_devices(void **state)
 	assert_at(f, "devices/H100/units/2/runner", "\"modal\"");
 	assert_at(f, "devices/MI300/units/0/labels", "[\"amd-mi300\"]");
 	assert_at(f, "devices/L4/sm", "\"89\"");
-	const json_t *device;
-	assert_int_equal(config_device(f->config, "mi300", &device, &f->err), 0);
-	assert_string_equal(json_string_value(json_object_get(device, "name")), "MI300");
-	assert_int_equal(config_device(f->config, "H1000", &device, &f->err), KETTLE_ENOENT);
-	assert_string_equal(f->err.message, "There is no device `H1000`; did you mean `H100`?");
-	assert_int_equal(config_device(f->config, "quux", &device, &f->err), KETTLE_ENOENT);
 }
 
 static void
@@ -449,11 +443,6 @@ test_option_tables(void **state)
 			option_table_check(&(struct option_table){bad[i], 1, sizeof(bad[i][0])}, &f->err), KETTLE_EINVAL);
 	const struct kettle_option twice[] = {options[0], options[0]};
 	assert_int_equal(option_table_check(&(struct option_table){twice, 2, sizeof(twice[0])}, &f->err), KETTLE_EINVAL);
-	AUTO_BUF struct buf help = {0};
-	option_table_help(&table, &help);
-	assert_non_null(strstr(help.data, "  colour (string: red, green, default red)\n      A colour.\n"));
-	assert_non_null(strstr(help.data, "count (integer, 1 to 9, default 3)"));
-	assert_non_null(strstr(help.data, "repo (string, required)"));
 	AUTO_JSON json_t *data = option_table_json(&table);
 	assert_int_equal(json_array_size(data), table.count);
 	static const struct kettle_option open_end = {
