@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The clock for timers and durations. Its timers are a sorted list, searched from the end, where most new ones belong.
- */
+/* The clock for timers and durations. Its timers are a sorted list, searched from the end, where most new ones belong. */
 #include <config.h>
 
 #include "base/clock.h"

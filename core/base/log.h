@@ -34,8 +34,7 @@ void log_vwrite(enum kettle_log_level level, const char *area, const char *forma
  * Entries of the level info with data, for things that a server does on request: at most LOG_EVENTS_PER_S are written in
  * a second. The next entry that is written has the number of those left out, as `left_out`.
  *
- *	if (log_event_due())
- *		log_event("engine", "verdict", json_pack("{s:I, s:s}", "job", job, "state", state));
+ * if (log_event_due()) log_event("engine", "verdict", json_pack("{s:I, s:s}", "job", job, "state", state));
  */
 /* Whether such an entry is written now; counts it. */
 bool log_event_due(void);

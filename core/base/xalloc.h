@@ -24,9 +24,7 @@ void *xmemdup(const void *data, size_t size) __attribute__((malloc, returns_nonn
 char *xstrdup(const char *text) __attribute__((malloc, returns_nonnull));
 char *xstrndup(const char *text, size_t max) __attribute__((malloc, returns_nonnull));
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2), malloc, returns_nonnull));
-/*
- * At a program's start: blocks of a MiB or more go back to the system when they are freed, whatever was freed before.
- */
+/* At a program's start: blocks of a MiB or more go back to the system when they are freed, whatever was freed before. */
 void xalloc_return_large(void);
 /* Gives memory back to the system after a JSON value of `size` bytes of text is freed; takes ms, so only from a MiB on. */
 void xalloc_trim(size_t size);

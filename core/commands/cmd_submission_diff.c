@@ -119,9 +119,7 @@ read_case(const json_t *result, size_t index)
 	return json_pack("{s:o, s:o, s:o}", "mean", seconds(mean), "low", seconds(low), "high", seconds(high));
 }
 
-/*
- * The specifications of a run's cases in their order, and read_case's result for each that has a time. New reference.
- */
+/* The specifications of a run's cases in their order, and read_case's result for each that has a time. New reference. */
 static json_t *
 read_cases(const json_t *result)
 {

@@ -25,9 +25,7 @@ typedef int (*conformance_check)(struct subject *subject, struct kettle_error *e
 
 /* Whether a check that starts the plugin is skipped: it needs options and got no section. Fails with an invalid one. */
 int conformance_skip_without_options(const struct subject *subject, struct kettle_error *err);
-/*
- * Frees the fake host (NULL is allowed) of a check that came to rc; anything left in it fails a check that had passed.
- */
+/* Frees the fake host (NULL is allowed) of a check that came to rc; anything left in it fails a check that had passed. */
 int conformance_end(struct kettle_fake *fake, int rc, struct kettle_error *err);
 
 /* create, configure, start; the loop runs once. */

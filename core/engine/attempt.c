@@ -525,9 +525,7 @@ end_away(struct engine_job *job, const char *handle)
 	attempt_end_drop(job);
 }
 
-/*
- * Drops the job here. The database keeps it with its handle, and the engine loads it again after ENGINE_LOOK_AGAIN_MS.
- */
+/* Drops the job here. The database keeps it with its handle, and the engine loads it again after ENGINE_LOOK_AGAIN_MS. */
 static void
 look_later(struct engine_job *job, const struct kettle_error *why)
 {

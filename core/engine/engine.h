@@ -51,9 +51,7 @@ struct engine_setup {
 	int64_t artifact_bytes;      /* limit for the files of one job */
 	int64_t artifact_user_bytes; /* limit for the files that are kept of a user; 0: none */
 	const json_t *devices;       /* the configuration: name → {"units": […]} */
-	/*
-	 * Receives progress, which is not stored: {"kind": "progress", "submission", "user", "job", "device", "event": …}.
-	 */
+	/* Receives progress, which is not stored: {"kind": "progress", "submission", "user", "job", "device", "event": …}. */
 	void (*progress)(void *arg, const json_t *event);
 	void *arg;
 };

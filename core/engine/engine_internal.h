@@ -321,9 +321,7 @@ void engine_job_abandon(struct engine_job *job, const char *why);
 void attempt_end_drop(struct engine_job *job);
 /* Queues a job that is queued in the database. */
 void attempt_end_queue(struct engine_job *job);
-/*
- * Queues the job again, or ends it with the verdict `error` if too many attempts ended for this cause (model/jobs.h).
- */
+/* Queues the job again, or ends it with the verdict `error` if too many attempts ended for this cause (model/jobs.h). */
 void attempt_end_requeue(struct engine_job *job, enum kettle_loss loss, const char *reason);
 /* The runner lost the job: its unit pauses, and it is tried again. If the unit loses every job, no attempt is used up. */
 void attempt_end_lost(struct engine_job *job, const char *why, enum kettle_loss loss);

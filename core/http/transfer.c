@@ -334,9 +334,7 @@ set_headers(struct transfer *transfer, bool body)
 		if (colon[1 + strspn(colon + 1, " \t")]) {
 			add_header(transfer, line);
 		} else {
-			/*
-			 * The form in which the library sends a header without a value; with a colon it would leave the header out.
-			 */
+			/* The form in which the library sends a header without a value; with a colon it would leave the header out. */
 			AUTO_FREE char *empty = xasprintf("%.*s;", (int)(colon - line), line);
 			add_header(transfer, empty);
 		}

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The callbacks of libcurl: headers and body of an answer as they come, within the limits, and the body of the request.
- */
+/* The callbacks of libcurl: headers and body of an answer as they come, within the limits, and the body of the request. */
 #include <config.h>
 
 #include "http/transfer.h"

@@ -54,9 +54,7 @@ bool calibration_machine_changed(const json_t *stored, const json_t *machine);
  * valid. [any]
  */
 size_t calibration_collect(const json_t *result, size_t count, bool own, json_t *samples);
-/*
- * The same for the other calibrators, with the ratios of the first benchmark's calls to each: benchmark.0.ratios. [any]
- */
+/* The same for the other calibrators, with the ratios of the first benchmark's calls to each: benchmark.0.ratios. [any] */
 size_t calibration_collect_ratios(const json_t *result, json_t *samples);
 /* {NAME: the median of its samples}. New reference. [any] */
 json_t *calibration_medians(const json_t *samples);

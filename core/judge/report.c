@@ -47,9 +47,7 @@ check_count(const struct plan_step *step, const json_t *result, struct kettle_er
 		err, KETTLE_EINVAL, "its harness reported %.20s %ss, but was given %s.", reported, noun, expected);
 }
 
-/*
- * Whether the report has the number of tests, or anything about one of them, as every report in KernelBot's form does.
- */
+/* Whether the report has the number of tests, or anything about one of them, as every report in KernelBot's form does. */
 static bool
 names_tests(const struct plan_step *step, const json_t *result)
 {

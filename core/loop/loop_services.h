@@ -24,9 +24,7 @@ struct loop_services;
 
 /* Also ignores SIGPIPE in this process, since a child may stop reading. EIO. */
 int loop_new(uv_loop_t *loop, struct loop_services **ret_io, struct kettle_error *err);
-/*
- * The real clock of everything that waits on this loop; a test may make it a simulated one before any timer is started.
- */
+/* The real clock of everything that waits on this loop; a test may make it a simulated one before any timer is started. */
 struct clock *loop_clock(struct loop_services *io);
 /*
  * Runs what was posted, frees timers that were not stopped, kills remaining children with their process groups (their

@@ -10,9 +10,7 @@
 #define WATCH_HOLD_MS 100    /* the longest time of a call that is not logged */
 #define WATCH_QUIET_MS 60000 /* between two lines of one kind on a plugin */
 
-/*
- * For the whole process; changed before its loop runs, by main and by tests. `level` is that of the lines on the loop.
- */
+/* For the whole process; changed before its loop runs, by main and by tests. `level` is that of the lines on the loop. */
 struct watch_settings {
 	enum kettle_log_level level;
 	uint64_t hold_ms, quiet_ms;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The answers of leaderboards, shared by all who may see them: made once, and again when something in them has changed.
- */
+/* The answers of leaderboards, shared by all who may see them: made once, and again when something in them has changed. */
 /*
  * Theory of operation. Every change of what is shown (a best run that comes, goes or moves, the leaderboard's own row,
  * its devices, a name) raises the leaderboard's number in board_versions, by triggers, in its own transaction. A reader

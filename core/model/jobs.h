@@ -25,9 +25,7 @@
 /* The secret of one job's ranked runs: 31 bits. [any] */
 int64_t jobs_seed(void);
 
-/*
- * Makes a job of a submission on a device; superseded: minus the job that it runs again, or 0. Adds {"job", "device"}.
- */
+/* Makes a job of a submission on a device; superseded: minus the job that it runs again, or 0. Adds {"job", "device"}. */
 int jobs_insert(struct db *db, int64_t submission, const char *device, int64_t superseded, int64_t seed, json_t *jobs,
 	struct kettle_error *err);
 /* Jobs that are not ended, oldest first: [{"job", "submission", "user", "device", "mode", "state", "attempt", "unit_key",
@@ -84,16 +82,13 @@ int jobs_set_handle(
 int jobs_requeue(struct db *db, int64_t job, int64_t attempt, enum kettle_loss loss, bool waits, const char *reason,
 	bool *ret_queued, struct kettle_error *err);
 /*
- * running → ended, with this verdict. In the same transaction: runs, artifacts, best table, submission's state,
- * events job.done, rank.changed, leaderboard.podium, leaderboard.fault, submission.done (when it was the last). A rerun
- * takes the place of the job before it.
- * Of a secret run mode, passed and score are stored and nothing else. ECONFLICT: not its attempt any more; nothing is
- * stored.
+ * running → ended, with this verdict. In the same transaction: runs, artifacts, best table, submission's state, events
+ * job.done, rank.changed, leaderboard.podium, leaderboard.fault, submission.done (when it was the last). A rerun takes
+ * the place of the job before it. Of a secret run mode, passed and score are stored and nothing else. ECONFLICT: not
+ * its attempt any more; nothing is stored.
  */
 int jobs_finish(struct db *db, int64_t job, int64_t attempt, const struct verdict *verdict, struct kettle_error *err);
-/*
- * Stores the time that recording this attempt's verdict took, in its `timing`; does nothing if the job has no timing.
- */
+/* Stores the time that recording this attempt's verdict took, in its `timing`; does nothing if the job has no timing. */
 int jobs_recorded(struct db *db, int64_t job, int64_t attempt, int64_t record_ns, struct kettle_error *err);
 /*
  * Every open job of the submission → cancelled; event submission.cancelled, then submission.done. Returns them:

@@ -31,9 +31,7 @@ struct loader_abi {
 	uint16_t major, minor;
 };
 
-/*
- * path: array of folders in the order in which they are searched; copied. abi NULL: this host's. New; loader_free it.
- */
+/* path: array of folders in the order in which they are searched; copied. abi NULL: this host's. New; loader_free it. */
 struct loader *loader_new(const json_t *path, const struct loader_abi *abi);
 /* Closes every plugin that it loaded; no instance may be left. NULL is allowed. */
 void loader_free(struct loader *loader);

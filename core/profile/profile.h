@@ -11,9 +11,7 @@
 
 #include "base/buf.h"
 
-/*
- * ---- child.c: the program under its profiler, watched until its end, and tools that read the profiler's output ----
- */
+/* ---- child.c: the program under its profiler, watched until its end, and tools that read the profiler's output ---- */
 
 #define CHILD_CONTROLS 2
 #define CHILD_MAX_WORDS 1100 /* of a command line, the program's own included */

@@ -52,9 +52,7 @@ struct app {
 	int status;
 };
 
-/*
- * Prints in one line why the program ends. It may quote a file or the environment, so control characters are removed.
- */
+/* Prints in one line why the program ends. It may quote a file or the environment, so control characters are removed. */
 static void
 complain(const struct app *app, const struct kettle_error *err)
 {

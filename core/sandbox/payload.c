@@ -138,9 +138,7 @@ set_limits(struct sandbox_plan *plan)
 		{RLIMIT_FSIZE, limits->file_size, 1, true, false},
 		{RLIMIT_STACK, limits->stack, 1, true, false},
 		{RLIMIT_CPU, limits->cpu_ns / 1000000000 + PAYLOAD_CPU_GRACE_S, 1, limits->cpu_ns != 0, false},
-		/*
-		 * The kernel compares these with the total of all processes of the user; for descriptors, of those in sockets.
-		 */
+		/* The kernel compares these with the total of all processes of the user; for descriptors, of those in sockets. */
 		{RLIMIT_NOFILE, limits->open_files, part, true, false},
 		{RLIMIT_NPROC, processes, part, count_processes, false},
 		{RLIMIT_SIGPENDING, RLIM_INFINITY, part, true, true},

@@ -104,10 +104,9 @@ bool sandbox_warm_works(const struct sandbox_warm *warm);
 void sandbox_warm_free(struct sandbox_warm *warm);
 
 /*
- * Starts a sandbox, in 1 to 3 ms. The owner calls sandbox_free after its end. Config is borrowed for the call. The report
- * says whether the program was executed.
- * KETTLE_EUNAVAIL: this machine does not offer the level (the sentence names what is missing), or the warm process does
- * not answer (a start without it may work).
+ * Starts a sandbox, in 1 to 3 ms. The owner calls sandbox_free after its end. Config is borrowed for the call. The
+ * report says whether the program was executed. KETTLE_EUNAVAIL: this machine does not offer the level (the sentence
+ * names what is missing), or the warm process does not answer (a start without it may work).
  * [one thread: the owner's; init dies when that thread ends]
  */
 int sandbox_start(const struct sandbox_config *config, struct sandbox **ret_sandbox, struct kettle_error *err);

@@ -103,9 +103,7 @@ on_moved(void *arg, const struct kettle_error *err)
 	}
 }
 
-/*
- * Stores the cursor, by one write after the other, so that many events need few writes. The last write does not wait.
- */
+/* Stores the cursor, by one write after the other, so that many events need few writes. The last write does not wait. */
 static void
 move_cursor(struct reader *reader)
 {

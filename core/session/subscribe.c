@@ -294,9 +294,7 @@ offer_bucket(struct subscription *first, enum interest interest, const struct ev
 	}
 }
 
-/*
- * Offers a change of rights to all subscriptions, whatever their filters. The progress of own commands needs no rights.
- */
+/* Offers a change of rights to all subscriptions, whatever their filters. The progress of own commands needs no rights. */
 static void
 offer_all(struct core *core, const struct event *event)
 {

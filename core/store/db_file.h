@@ -28,9 +28,7 @@ int db_file_open_reader(const char *path, sqlite3 **ret_handle, struct kettle_er
  * to write for it. Blocks. EINVAL, EUNAVAIL, EVERSION, EIO.
  */
 int db_file_open_fixed(const char *path, bool alone, sqlite3 **ret_handle, struct kettle_error *err);
-/*
- * Checks that the path still names the open file: otherwise everything written would be lost with it. EIO: it does not.
- */
+/* Checks that the path still names the open file: otherwise everything written would be lost with it. EIO: it does not. */
 int db_file_check_place(sqlite3 *handle, struct kettle_error *err);
 
 /* The name of the network file system of statfs's f_type; NULL: none that is known, WAL works. [any] */

@@ -63,9 +63,7 @@ void store_later(struct store *store, store_op op, store_done done, void *arg);
 void store_query(struct store *store, store_op op, store_done done, void *arg);
 /* How long the commits took since the store was opened, as histogram_json has it. Loop thread. New reference. */
 json_t *store_commits(const struct store *store);
-/*
- * When a change last reached the disk, by clock_ns; 0: none has, or a later write failed with EIO. Loop thread.
- */
+/* When a change last reached the disk, by clock_ns; 0: none has, or a later write failed with EIO. Loop thread. */
 uint64_t store_wrote_ns(const struct store *store);
 /* Nothing that was queued (except by store_later) waits for its answer. Loop thread. */
 bool store_rests(const struct store *store);

@@ -8,11 +8,10 @@
 #include <jansson.h>
 
 /*
- * A folder with a task.yml, or the path of that: the form that most tasks have.
- * A zip with task.yml at its top or in one folder there; ../ resolves inside of it alone.
- * A single reference file, which the language makes into a task (language.h: single_file).
- * Competition files (competition.h): one by its path, or all that lie in a folder or a zip, at its top or else in
- * TASK_FORM_COMPETITIONS there; one folder at the top of a zip does not count.
+ * A folder with a task.yml, or the path of that: the form that most tasks have. A zip with task.yml at its top or in
+ * one folder there; ../ resolves inside of it alone. A single reference file, which the language makes into a task
+ * (language.h: single_file). Competition files (competition.h): one by its path, or all that lie in a folder or a zip,
+ * at its top or else in TASK_FORM_COMPETITIONS there; one folder at the top of a zip does not count.
  */
 #define TASK_FORM_COMPETITIONS "problems"
 enum task_form_kind { TASK_FORM_FOLDER = 1, TASK_FORM_ARCHIVE, TASK_FORM_SINGLE, TASK_FORM_COMPETITION };
