@@ -207,14 +207,6 @@ find_split(struct differ *differ, const struct box *box, long ret_point[2])
 	return true;
 }
 
-static void
-mark(struct differ *differ, const struct box *box)
-{
-	for (size_t t = 0; t < 2; t++)
-		for (long i = box->first[t]; i < box->end[t]; i++)
-			differ->texts[t].items[i].changed = true;
-}
-
 /* Calls itself for the first part, whose way is half as long or was found by one search, so not deep. */
 static void
 compare(struct differ *differ, struct box box)
@@ -225,7 +217,9 @@ compare(struct differ *differ, struct box box)
 		bool empty = box.first[0] == box.end[0] || box.first[1] == box.end[1];
 		if (empty || !find_split(differ, &box, point) || (point[0] == box.first[0] && point[1] == box.first[1]) ||
 			(point[0] == box.end[0] && point[1] == box.end[1])) {
-			mark(differ, &box);
+			for (size_t t = 0; t < 2; t++)
+				for (long i = box.first[t]; i < box.end[t]; i++)
+					differ->texts[t].items[i].changed = true;
 			return;
 		}
 		struct box first = box;
@@ -266,15 +260,6 @@ hunk_ends(const struct lines texts[2], long at[2])
 	return true;
 }
 
-/* Moves behind the changed lines at a point. */
-static void
-skip_changed(const struct lines texts[2], long at[2])
-{
-	for (size_t t = 0; t < 2; t++)
-		while (at[t] < texts[t].count && texts[t].items[at[t]].changed)
-			at[t]++;
-}
-
 static void
 put_range(struct buf *text, char sign, long first, long count)
 {
@@ -311,7 +296,10 @@ next_hunk(const struct lines texts[2], long at[2])
 	for (size_t t = 0; t < 2; t++)
 		box.first[t] = at[t] - before;
 	do {
-		skip_changed(texts, at);
+		/* Moves behind the changed lines at a point. */
+		for (size_t t = 0; t < 2; t++)
+			while (at[t] < texts[t].count && texts[t].items[at[t]].changed)
+				at[t]++;
 	} while (!hunk_ends(texts, at));
 	long after = texts[0].count - at[0];
 	after = after < LINE_DIFF_CONTEXT ? after : LINE_DIFF_CONTEXT;

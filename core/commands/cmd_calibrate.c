@@ -398,12 +398,6 @@ on_loaded(void *arg)
 		store_read(c->core->store, read_stored, on_stored_read, c);
 }
 
-static bool
-is_wanted(const json_t *wanted, const char *name)
-{
-	return json_array_size(wanted) == 0 || list_find_text(wanted, name);
-}
-
 /* The units of the devices that were named, or of all. */
 static int
 calibrate_choose(struct calibration_run *c, struct kettle_error *err)
@@ -422,7 +416,7 @@ calibrate_choose(struct calibration_run *c, struct kettle_error *err)
 	}
 	json_array_each(devices, device)
 		json_array_each(json_object_get(device, "units"), unit)
-			if (is_wanted(wanted, json_text_or_empty(device, "name")) &&
+			if ((json_array_size(wanted) == 0 || list_find_text(wanted, json_text_or_empty(device, "name"))) &&
 				strcmp(json_text_or_empty(unit, "state"), "removed") != 0) {
 				(void)json_object_set(unit, "device", json_object_get(device, "name"));
 				(void)json_array_append(c->units, unit);

@@ -75,19 +75,13 @@ calibrate_load_average(void)
 	return end > text ? load : NAN;
 }
 
-/* The load that may run beside a calibration: cores of a processor share caches and memory, so one free core is not enough. */
-static double
-most_load(long cores)
-{
-	return fmax(1, (double)cores / LOAD_CORES);
-}
-
 char *
 calibrate_busy(const struct calibration_run *c)
 {
 	const struct runner *runner = local_job_runner(c->core, json_object_get(calibrate_unit(c), "config"));
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	double most = most_load(cores);
+	/* Cores of a processor share caches and memory, so one free core is not enough. */
+	double most = fmax(1, (double)cores / LOAD_CORES);
 	if (member_true(c->args, "force") || !runner || strcmp(runner->name, "local") != 0 || !(c->load > most))
 		return NULL;
 	return xasprintf(

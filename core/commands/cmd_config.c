@@ -151,14 +151,6 @@ check_devices(const struct config_check *check)
 		}
 }
 
-static void
-check_http(const struct config_check *check)
-{
-	const char *file = json_text_or_null(json_object_get(check->core->config->root, "http"), "ca_file");
-	if (file && access(file, R_OK) != 0)
-		add_fault(check, "/http/ca_file", "names %s, which cannot be read: %s.", file, strerror(errno));
-}
-
 /* The key of a language's section that names this tool; NULL: it is a default, which a machine may lack. */
 static const char *
 key_of_tool(const json_t *section, const char *tool)
@@ -287,7 +279,9 @@ cmd_config_check(struct core *core, const struct actor *actor, const json_t *arg
 		.answer = answer,
 		.arg = arg};
 	check_devices(check);
-	check_http(check);
+	const char *file = json_text_or_null(json_object_get(check->core->config->root, "http"), "ca_file");
+	if (file && access(file, R_OK) != 0)
+		add_fault(check, "/http/ca_file", "names %s, which cannot be read: %s.", file, strerror(errno));
 	(void)loop_timer_start(core->setup.io, TOOLKITS_LIMIT_MS, 0, time_out, check, &check->timer, &err);
 	for (size_t i = 0; i < core->runners_count; i++)
 		config_check_describe(check, &core->runners[i]);

@@ -68,23 +68,18 @@ find_boards(
 	return 0;
 }
 
-static int
-add_invite(struct db *db, const struct actor *actor, const json_t *ids, json_t *codes, struct kettle_error *err)
-{
-	char text[INVITE_CODE_LENGTH + 1];
-	draw_code(text);
-	(void)json_array_append_new(codes, json_string(text));
-	return invite_insert(db, text, actor->user, ids, err);
-}
-
 int
 cmd_invite_create(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	AUTO_JSON json_t *ids = json_array(), *names = json_array(), *codes = json_array();
 	json_int_t count = member_int(call->args, "count");
 	int rc = find_boards(call->db, call->actor, call->args, ids, names, err);
-	for (json_int_t i = 0; i < count && rc == 0; i++)
-		rc = add_invite(call->db, call->actor, ids, codes, err);
+	for (json_int_t i = 0; i < count && rc == 0; i++) {
+		char text[INVITE_CODE_LENGTH + 1];
+		draw_code(text);
+		(void)json_array_append_new(codes, json_string(text));
+		rc = invite_insert(call->db, text, call->actor->user, ids, err);
+	}
 	if (rc < 0)
 		return rc;
 	AUTO_JSON json_t *data = json_pack("{s:O, s:I}", "leaderboards", names, "count", count);

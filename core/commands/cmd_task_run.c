@@ -249,15 +249,6 @@ verify_read(void *arg)
 			json_text_or_null(verify->bundle, "name"));
 }
 
-static void
-publish_result(const struct verify *verify, json_t *result)
-{
-	json_t *members = json_pack("{s:O, s:I, s:I}", "solution", result, "done",
-		(json_int_t)json_array_size(verify->results), "of", (json_int_t)verify->count);
-	if (members)
-		local_job_tell(verify->core, verify->waiter.caller, members);
-}
-
 /* The verdict as the word that solutions use in `expect`. */
 static const char *
 found_end(const struct verdict *verdict)
@@ -329,22 +320,15 @@ end_solution(struct verify *verify, json_t *result_take)
 {
 	if (result_take) {
 		(void)json_array_append_new(verify->results, result_take);
-		publish_result(verify, result_take);
+		json_t *members = json_pack("{s:O, s:I, s:I}", "solution", result_take, "done",
+			(json_int_t)json_array_size(verify->results), "of", (json_int_t)verify->count);
+		if (members)
+			local_job_tell(verify->core, verify->waiter.caller, members);
 	}
 	if (loop_post(verify->core->setup.io, verify_next, verify) < 0) {
 		(void)kettle_fail(&verify->err, KETTLE_ECANCELED, "The engine is stopping.");
 		end_verify(verify);
 	}
-}
-
-/* The result of a solution that cannot be run. */
-static json_t *
-unread_result(const json_t *solution)
-{
-	return json_pack("{s:O, s:O, s:O, s:O, s:s, s:b, s:n, s:O}", "name", json_object_get(solution, "name"), "kind",
-		json_object_get(solution, "kind"), "expected", json_object_get(solution, "expected"), "mode",
-		json_object_get(solution, "mode"), "found", "error", "ok", 0, "score", "error",
-		json_object_get(solution, "error"));
 }
 
 static void
@@ -370,7 +354,10 @@ verify_next(void *arg)
 		return;
 	}
 	if (json_object_get(solution, "error")) {
-		json_t *result = unread_result(solution);
+		json_t *result = json_pack("{s:O, s:O, s:O, s:O, s:s, s:b, s:n, s:O}", "name",
+			json_object_get(solution, "name"), "kind", json_object_get(solution, "kind"), "expected",
+			json_object_get(solution, "expected"), "mode", json_object_get(solution, "mode"), "found", "error", "ok", 0,
+			"score", "error", json_object_get(solution, "error"));
 		(void)json_array_remove(verify->solutions, 0);
 		end_solution(verify, result);
 		return;

@@ -87,13 +87,6 @@ slot_key(const struct fair_queue_user *user, size_t index)
 	return (struct rank_key){user->turn + (int64_t)index, user->order};
 }
 
-static void
-add_slot(struct fair_queue *queue, struct fair_queue_user *user)
-{
-	struct slot *slot = xnew(struct slot, .user = user);
-	rank_tree_add(&queue->slots, &slot->node, slot_key(user, rank_tree_count(user->jobs)));
-}
-
 /* Takes out a job and the user's slot `index`, and the user with the last job. */
 static void
 drop(struct fair_queue *queue, struct fair_queue_item *item, size_t index, int64_t next_turn)
@@ -129,7 +122,8 @@ fair_queue_add(struct fair_queue *queue, int64_t id, int64_t order, struct fair_
 	struct fair_queue_user *user = find_user(queue, id);
 	if (!user)
 		user = add_user(queue, id);
-	add_slot(queue, user);
+	struct slot *slot = xnew(struct slot, .user = user);
+	rank_tree_add(&queue->slots, &slot->node, slot_key(user, rank_tree_count(user->jobs)));
 	item->user_list = user;
 	rank_tree_add(&user->jobs, &item->node, (struct rank_key){order, queue->arrivals++});
 }

@@ -296,15 +296,6 @@ find_listed(const struct engine *engine, const json_t *unit)
 	return engine_unit_find(engine, json_text_or_empty(unit, "device"), json_text_or_empty(unit, "key"));
 }
 
-/* Takes the times from before a restart. They are shown once the runner reports the obstacle again. */
-static void
-take_waits(struct unit *unit, const json_t *row)
-{
-	json_int_t unusable = member_int(row, "unusable_at"), away = member_int(row, "away_at");
-	unit->obstacles[UNIT_UNUSABLE].since_utc_ms = unusable ? unusable : unit->obstacles[UNIT_UNUSABLE].since_utc_ms;
-	unit->obstacles[UNIT_AWAY].since_utc_ms = away ? away : unit->obstacles[UNIT_AWAY].since_utc_ms;
-}
-
 /* Disables a unit that is stored as disabled. */
 static void
 take_state(struct engine *engine, struct unit *unit, const json_t *row)
@@ -333,10 +324,14 @@ unit_health_load(struct engine *engine, const json_t *rows)
 {
 	json_array_each(rows, row) {
 		struct unit *unit = find_listed(engine, row);
-		if (unit)
+		if (unit) {
 			unit_model_load(unit, row);
-		if (unit)
-			take_waits(unit, row);
+			/* The times from before a restart are shown once the runner reports the obstacle again. */
+			json_int_t unusable = member_int(row, "unusable_at"), away = member_int(row, "away_at");
+			unit->obstacles[UNIT_UNUSABLE].since_utc_ms =
+				unusable ? unusable : unit->obstacles[UNIT_UNUSABLE].since_utc_ms;
+			unit->obstacles[UNIT_AWAY].since_utc_ms = away ? away : unit->obstacles[UNIT_AWAY].since_utc_ms;
+		}
 		if (!unit || unit->disabled.cause)
 			continue;
 		take_state(engine, unit, row);

@@ -249,12 +249,6 @@ free_address(struct transfer *transfer)
 	curl->free(STEAL(transfer->port));
 }
 
-static bool
-is_http(const char *scheme)
-{
-	return strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0;
-}
-
 /* Takes an address, which may be relative to the present one. False: it is invalid, or not of HTTP. */
 static bool
 set_address(struct transfer *transfer, const char *text)
@@ -267,7 +261,7 @@ set_address(struct transfer *transfer, const char *text)
 		   curl->url_get(transfer->url, CURLUPART_SCHEME, &transfer->scheme, 0) == CURLUE_OK &&
 		   curl->url_get(transfer->url, CURLUPART_HOST, &transfer->host, 0) == CURLUE_OK &&
 		   curl->url_get(transfer->url, CURLUPART_PORT, &transfer->port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
-		   is_http(transfer->scheme);
+		   (strcmp(transfer->scheme, "http") == 0 || strcmp(transfer->scheme, "https") == 0);
 }
 
 /* ---- one exchange ---- */

@@ -156,15 +156,6 @@ capture_for_step(const json_t *capture)
 	return json_object_size(step) > 0 ? STEAL(step) : NULL;
 }
 
-/* The profilers that have an option, "ncu and rocprofv3". */
-static void
-list_profilers(unsigned bit, struct buf *text)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(profilers); i++)
-		if (profilers[i].can & bit)
-			buf_printf(text, "%s%s", text->len > 0 ? " and " : "", profilers[i].profiler);
-}
-
 int
 capture_fits(const char *profiler, const char *device, const json_t *capture, struct kettle_error *err)
 {
@@ -179,7 +170,10 @@ capture_fits(const char *profiler, const char *device, const json_t *capture, st
 		if ((can & members[i].bit) || !json_object_get(capture, members[i].name))
 			continue;
 		AUTO_BUF struct buf have = {0};
-		list_profilers(members[i].bit, &have);
+		/* The profilers that have an option, "ncu and rocprofv3". */
+		for (size_t k = 0; k < ARRAY_SIZE(profilers); k++)
+			if (profilers[k].can & members[i].bit)
+				buf_printf(&have, "%s%s", have.len > 0 ? " and " : "", profilers[k].profiler);
 		return kettle_blame(err, KETTLE_CAUSE_NONE, members[i].name,
 			kettle_fail(err, KETTLE_EINVAL, "On `%s`, %s does not support `%s` (%s can)%s.", device, name,
 				members[i].name, have.data ? have.data : "", why));

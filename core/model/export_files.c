@@ -186,22 +186,16 @@ write_all_code(struct export *export, json_t *files, struct kettle_error *err)
 
 /* ---- all of it ---- */
 
-/* About how many rows there will be: numbers are given once, so what was deleted counts too. */
-static int
-estimate(struct export *export, struct kettle_error *err)
-{
-	return db_int(export->db, &export->total, err,
-		"SELECT coalesce((SELECT max(id) FROM users), 0) + 2 * coalesce((SELECT max(id) FROM submissions), 0) + "
-		"coalesce((SELECT max(id) FROM jobs), 0) + coalesce((SELECT max(id) FROM runs), 0)",
-		NULL);
-}
-
 static int
 write_all(struct export *export, json_t *files, struct kettle_error *err)
 {
 	int rc = db_exec(export->db, err, "BEGIN", NULL);
 	if (rc == 0)
-		rc = estimate(export, err);
+		/* About how many rows there will be: numbers are given once, so what was deleted counts too. */
+		rc = db_int(export->db, &export->total, err,
+			"SELECT coalesce((SELECT max(id) FROM users), 0) + 2 * coalesce((SELECT max(id) FROM submissions), 0) + "
+			"coalesce((SELECT max(id) FROM jobs), 0) + coalesce((SELECT max(id) FROM runs), 0)",
+			NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(tables) && rc == 0; i++)
 		rc = write_table(export, &tables[i], files, err);
 	if (rc == 0)

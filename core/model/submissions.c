@@ -611,15 +611,6 @@ record_deleted(struct db *db, const json_t *row, struct kettle_error *err)
 		member_int(row, "user"), data, err);
 }
 
-static int
-remove_jobs(struct db *db, int64_t id, struct kettle_error *err)
-{
-	int rc = blobs_note_submission(db, id, err);
-	if (rc == 0)
-		rc = rate_limit_record_deleted(db, id, err);
-	return rc < 0 ? rc : db_exec(db, err, "DELETE FROM jobs WHERE submission = ?", "i", id);
-}
-
 /* The jobs go first, so that the ranking is computed without them, once, while it still knows what was there before. */
 int
 submission_delete(struct db *db, const json_t *rows, struct kettle_error *err)
@@ -630,7 +621,11 @@ submission_delete(struct db *db, const json_t *rows, struct kettle_error *err)
 		if (rc == 0)
 			rc = record_deleted(db, row, err);
 		if (rc == 0)
-			rc = remove_jobs(db, member_int(row, "id"), err);
+			rc = blobs_note_submission(db, member_int(row, "id"), err);
+		if (rc == 0)
+			rc = rate_limit_record_deleted(db, member_int(row, "id"), err);
+		if (rc == 0)
+			rc = db_exec(db, err, "DELETE FROM jobs WHERE submission = ?", "i", (int64_t)member_int(row, "id"));
 	}
 	if (rc == 0 && first)
 		rc = ranking_recompute(db, member_int(first, "leaderboard_id"), NULL, member_int(first, "user"), err);

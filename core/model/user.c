@@ -384,14 +384,6 @@ add_history(struct db *db, int64_t user, json_t *row, struct kettle_error *err)
 	return 0;
 }
 
-/* Only a ranking that has ended gives medals. */
-static void
-count_medal(const json_t *row, int64_t rank, int medals[RANKING_PODIUM])
-{
-	if (member_true(row, "ended") && rank >= 1 && rank <= RANKING_PODIUM)
-		medals[rank - 1]++;
-}
-
 static int
 add_ranks(struct db *db, const struct actor *actor, int64_t user, json_t *page, struct kettle_error *err)
 {
@@ -408,7 +400,9 @@ add_ranks(struct db *db, const struct actor *actor, int64_t user, json_t *page, 
 		rc = ranking_of(db, member_int(row, "board"), json_text_or_null(row, "device"), user, &position, err);
 		if (rc == 0)
 			rc = add_history(db, user, row, err);
-		count_medal(row, position.rank, medals);
+		/* Only a ranking that has ended gives medals. */
+		if (member_true(row, "ended") && position.rank >= 1 && position.rank <= RANKING_PODIUM)
+			medals[position.rank - 1]++;
 		(void)json_object_del(row, "board");
 		(void)json_object_set_new(row, "rank", json_integer(position.rank));
 		(void)json_object_set_new(row, "of", json_integer(position.of));

@@ -184,15 +184,6 @@ stop_overdue(void *arg)
 }
 
 static void
-start_limit(struct stop_sequence *all, const struct instance *instance)
-{
-	all->host = instance->host;
-	/* Without a timer the wait has no limit. */
-	if (all->limit_ms)
-		(void)all->host->timer_start(all->host, all->limit_ms, 0, stop_overdue, all, &all->timer, NULL);
-}
-
-static void
 next_kind(void *arg)
 {
 	struct stop_sequence *all = arg;
@@ -207,8 +198,12 @@ next_kind(void *arg)
 				instance_stop(all->instances[i]);
 		}
 		all->calling = false;
-		if (all->waiting)
-			start_limit(all, next);
+		if (all->waiting) {
+			all->host = next->host;
+			/* Without a timer the wait has no limit. */
+			if (all->limit_ms)
+				(void)all->host->timer_start(all->host, all->limit_ms, 0, stop_overdue, all, &all->timer, NULL);
+		}
 	}
 	if (all->waiting)
 		return;

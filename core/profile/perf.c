@@ -187,15 +187,6 @@ add_counters(struct profile *profile, const char *counted)
 		profile_set_problem(profile, "No counters: %s", err.message);
 }
 
-/* The C++ library reads its own names, where the machine has it. A pointer to a function is copied as dlsym gave it. */
-static void
-find_demangler(struct stacks *stacks)
-{
-	void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-	void *function = library ? dlsym(library, "__cxa_demangle") : NULL;
-	memcpy(&stacks->demangle, &function, sizeof(function));
-}
-
 struct perf_reader {
 	struct line_reader lines;
 	struct stacks stacks;
@@ -213,7 +204,10 @@ static int
 read_samples(const struct profile *profile, const char *recorded, struct perf_reader *reader, struct kettle_error *err)
 {
 	const char *argv[] = {profile->tool, "script", "-i", recorded, "--no-inline", "-F", "comm,ip,sym", NULL};
-	find_demangler(&reader->stacks);
+	/* The C++ library reads its own names, where the machine has it. A pointer to a function is copied as dlsym gave it. */
+	void *library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
+	void *function = library ? dlsym(library, "__cxa_demangle") : NULL;
+	memcpy(&reader->stacks.demangle, &function, sizeof(function));
 	int rc = child_read(argv, READ_SECONDS, take_lines, reader, err);
 	if (rc == 0)
 		rc = line_end(&reader->lines, stacks_line, &reader->stacks);

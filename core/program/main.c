@@ -257,18 +257,12 @@ reload(void *arg, json_t **ret_result, struct kettle_error *err)
 }
 
 static void
-on_hangup(struct app *app)
-{
-	AUTO_JSON json_t *unused = NULL;
-	(void)reload(app, &unused, NULL); /* reload logs the result */
-}
-
-static void
 on_signal(uv_signal_t *handle, int number)
 {
 	struct app *app = handle->data;
 	if (number == SIGHUP) {
-		on_hangup(app);
+		AUTO_JSON json_t *unused = NULL;
+		(void)reload(app, &unused, NULL); /* reload logs the result */
 	} else if (app->stopping) {
 		app->hurry = true;
 		if (app->leaving)

@@ -29,14 +29,6 @@ struct received_request {
 	int fds[SANDBOX_ZYGOTE_FDS]; /* -1: not there */
 };
 
-static void
-close_fds(struct received_request *received)
-{
-	for (size_t i = 0; i < SANDBOX_ZYGOTE_FDS; i++)
-		if (received->fds[i] >= 0)
-			close(received->fds[i]);
-}
-
 /* 1: a request, 0: the owner hung up, -1 with errno. */
 static int
 receive(int socket, struct received_request *received)
@@ -75,7 +67,9 @@ sandbox_zygote_serve(int socket, struct sandbox_zygote *zygote)
 	zygote->dumpable = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
 	while ((rc = receive(socket, &received)) > 0) {
 		struct sandbox_zygote_answer answer = carry_out(&received, zygote);
-		close_fds(&received);
+		for (size_t i = 0; i < SANDBOX_ZYGOTE_FDS; i++)
+			if (received.fds[i] >= 0)
+				close(received.fds[i]);
 		if (send(socket, &answer, sizeof(answer), MSG_NOSIGNAL) != sizeof(answer))
 			return -1;
 	}

@@ -137,15 +137,6 @@ board_clock_stop(struct board_clock *clock)
 
 /* ---- events ---- */
 
-/* Logs on a server what happens by the time alone. Commands and verdicts have lines of their own. */
-static void
-log_board(const struct event *event)
-{
-	bool opened = strcmp(event->kind, "leaderboard.opened") == 0;
-	if ((opened || strcmp(event->kind, "leaderboard.ended") == 0) && log_event_due())
-		log_event("core", event->kind, json_pack("{s:s}", "leaderboard", event->board));
-}
-
 #ifdef KETTLE_FAILPOINTS
 /* In the build for tests, an event that is not as its kind is documented ends the process. */
 static void
@@ -174,7 +165,10 @@ on_events(void *arg, const json_t *events)
 			engine_event(core->engine, &read);
 		board_clock_event(core->board_clock, &read);
 		core_publish(core, event);
-		log_board(&read);
+		/* A server logs what happens by the time alone; commands and verdicts have lines of their own. */
+		bool opened = strcmp(read.kind, "leaderboard.opened") == 0;
+		if ((opened || strcmp(read.kind, "leaderboard.ended") == 0) && log_event_due())
+			log_event("core", read.kind, json_pack("{s:s}", "leaderboard", read.board));
 		submission = submission || strcmp(read.kind, "submission.deleted") == 0;
 		board = board || strcmp(read.kind, "leaderboard.deleted") == 0;
 	}

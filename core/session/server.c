@@ -315,15 +315,6 @@ on_server_closed(void *arg)
 }
 
 static void
-server_refuse(struct connection *connection)
-{
-	AUTO_JSON json_t *busy =
-		json_pack("{s:s}", "busy", "The engine already serves as many command lines as it can; try again in a moment.");
-	json_socket_send(connection->peer, busy);
-	json_socket_finish(connection->peer);
-}
-
-static void
 on_connection(uv_stream_t *listener, int rc)
 {
 	struct server *server = listener->data;
@@ -350,8 +341,12 @@ on_connection(uv_stream_t *listener, int rc)
 	AUTO_JSON json_t *hello = json_pack(
 		"{s:s, s:i, s:b}", "hello", PACKAGE_VERSION, "pid", (int)getpid(), "stays", server->core->setup.is_server);
 	json_socket_send(connection->peer, hello);
-	if (++server->count > MAX_CONNECTIONS)
-		server_refuse(connection);
+	if (++server->count > MAX_CONNECTIONS) {
+		AUTO_JSON json_t *busy = json_pack(
+			"{s:s}", "busy", "The engine already serves as many command lines as it can; try again in a moment.");
+		json_socket_send(connection->peer, busy);
+		json_socket_finish(connection->peer);
+	}
 }
 
 /* Binds a socket to which only this user may connect: the file's mode is the right to the database. */

@@ -249,14 +249,6 @@ needs_database(const struct subscription *subscription, const struct event *even
 	return subscription->user == 0 && strcmp(event->kind, "submission.accepted") == 0;
 }
 
-static void
-subscribe_keep(struct subscription *subscription, const json_t *event)
-{
-	if (!subscription->pending)
-		subscription->pending = json_array();
-	(void)json_array_append_new(subscription->pending, json_deep_copy(event));
-}
-
 static void read_past(struct subscription *subscription);
 
 /* Offers an event to a subscription that it matches; may free the subscription. */
@@ -264,8 +256,11 @@ static void
 offer(struct subscription *subscription, const struct event *event)
 {
 	if (!subscription->live) {
-		if (subscription->core->role == CORE_OWNER && !subscription->refused)
-			subscribe_keep(subscription, event->json);
+		if (subscription->core->role == CORE_OWNER && !subscription->refused) {
+			if (!subscription->pending)
+				subscription->pending = json_array();
+			(void)json_array_append_new(subscription->pending, json_deep_copy(event->json));
+		}
 	} else if (needs_database(subscription, event)) {
 		/* Leaves the event to the database. All events before it have been delivered. */
 		if (subscription->last < event->seq - 1)

@@ -177,14 +177,6 @@ follow_later(struct ask *ask)
 		free_ask(ask);
 }
 
-/* Adds a value of a query. */
-static void
-add_escaped(struct buf *text, const char *value)
-{
-	for (const unsigned char *at = (const unsigned char *)value; *at; at++)
-		buf_printf(text, "%%%02X", *at);
-}
-
 static void
 follow(void *arg)
 {
@@ -198,7 +190,9 @@ follow(void *arg)
 	buf_adds(&path, "/api/v1/events?");
 	if (board) {
 		buf_adds(&path, "leaderboard=");
-		add_escaped(&path, board);
+		/* Adds a value of a query. */
+		for (const unsigned char *at = (const unsigned char *)board; *at; at++)
+			buf_printf(&path, "%%%02X", *at);
 		buf_adds(&path, "&");
 	}
 	if (submission)

@@ -222,13 +222,6 @@ flush_file(const char *written, int64_t *ret_bytes, struct kettle_error *err)
 	return 0;
 }
 
-/* The copy has no names on remote sides (model/remote_names.h), which stay the original's. */
-static int
-forget_names(sqlite3 *copy, struct kettle_error *err)
-{
-	return exec(copy, "DELETE FROM settings WHERE key IN ('remote_prefix', 'remote_place')", "making a backup", err);
-}
-
 int
 backup_make(
 	sqlite3 *from, const char *path, backup_progress progress, void *arg, int64_t *ret_bytes, struct kettle_error *err)
@@ -247,7 +240,8 @@ backup_make(
 	if (rc == 0)
 		rc = copy_snapshot(from, copy, progress, arg, err);
 	if (rc == 0)
-		rc = forget_names(copy, err);
+		/* The names on remote sides (model/remote_names.h) stay the original's. */
+		rc = exec(copy, "DELETE FROM settings WHERE key IN ('remote_prefix', 'remote_place')", "making a backup", err);
 	if (rc == 0)
 		rc = check_copy(copy, path, err);
 	sqlite3_close(copy);

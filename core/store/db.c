@@ -167,14 +167,6 @@ statement_get(struct db *db, const char *sql, struct db_statement **ret_entry, s
 	return 0;
 }
 
-static void
-statement_put(struct db_statement *entry)
-{
-	sqlite3_reset(entry->statement);
-	sqlite3_clear_bindings(entry->statement);
-	entry->busy = false;
-}
-
 static int
 bind_json(sqlite3_stmt *statement, int index, const json_t *value)
 {
@@ -232,7 +224,9 @@ db_run(
 	}
 	if (rc == 0 && result != SQLITE_DONE)
 		rc = db_error_fail(db->handle, result, row ? "reading" : "writing", err);
-	statement_put(entry);
+	sqlite3_reset(entry->statement);
+	sqlite3_clear_bindings(entry->statement);
+	entry->busy = false;
 	return rc;
 }
 

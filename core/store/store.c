@@ -190,14 +190,6 @@ op_run(struct db *db, struct op *op, bool alone)
 		(void)db_exec(db, NULL, "RELEASE op", NULL);
 }
 
-static void
-fail_all(struct ops *ops, const struct kettle_error *err)
-{
-	for (struct op *op = ops->head; op; op = op->next)
-		if (op->err.code == 0)
-			op->err = *err;
-}
-
 static int
 commit(struct db *db, const struct ops *done, struct kettle_error *err)
 {
@@ -253,7 +245,9 @@ batch_run(struct db_thread *thread_of, struct ops *queue)
 	answer->commit_ns = rc == 0 && writes ? ended_ns - begun_ns + 1 : 0;
 	answer->wrote_ns = rc == 0 && changes ? ended_ns : 0;
 	if (rc < 0)
-		fail_all(&done, &err);
+		for (struct op *op = done.head; op; op = op->next)
+			if (op->err.code == 0)
+				op->err = err;
 	answer->events = STEAL(db->events);
 	if (rc < 0 || json_array_size(answer->events) == 0)
 		json_decref(STEAL(answer->events));

@@ -119,15 +119,6 @@ type_of(zip_t *zip, zip_uint64_t index, zip_uint8_t *ret_system)
 	return has_mode ? (mode_t)(attributes >> 16) & S_IFMT : 0;
 }
 
-/* A name with slashes; some archives made on Windows have backslashes. */
-static void
-use_slashes(char *name, zip_uint8_t system)
-{
-	bool windows = system == ZIP_OPSYS_DOS || system == ZIP_OPSYS_WINDOWS_NTFS;
-	for (char *at = windows && !strchr(name, '/') ? name : ""; *at; at++)
-		*at = *at == '\\' ? '/' : *at;
-}
-
 /* Counts unpacked bytes, before they are kept. */
 static int
 count_bytes(struct task_archive *archive, struct file *file, size_t more, struct kettle_error *err)
@@ -192,7 +183,10 @@ take_entry(struct task_archive *archive, zip_t *zip, zip_uint64_t index, struct 
 		return fail_damaged(archive, zip_get_error(zip), err);
 	mode_t type = type_of(zip, index, &system);
 	AUTO_FREE char *name = xstrdup(facts.valid & ZIP_STAT_NAME ? facts.name : "");
-	use_slashes(name, system);
+	/* A name with slashes; some archives made on Windows have backslashes. */
+	bool windows = system == ZIP_OPSYS_DOS || system == ZIP_OPSYS_WINDOWS_NTFS;
+	for (char *at = windows && !strchr(name, '/') ? name : ""; *at; at++)
+		*at = *at == '\\' ? '/' : *at;
 	if (is_ignored(name))
 		return 0;
 	if (facts.valid & ZIP_STAT_ENCRYPTION_METHOD && facts.encryption_method != ZIP_EM_NONE)

@@ -233,16 +233,6 @@ check_config(const struct check *check)
 
 /* ---- all of it ---- */
 
-/* A key without a value (`config:`) counts as absent. */
-static void
-drop_empty(json_t *task)
-{
-	static const char *const optional[] = {"description", "config", "templates"};
-	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
-		if (json_is_null(json_object_get(task, optional[i])))
-			json_object_del(task, optional[i]);
-}
-
 static int
 check_form(const struct check *check)
 {
@@ -254,7 +244,11 @@ check_form(const struct check *check)
 		rc = schema_check(schema, check->yml->task, check->name, check->yml->places, check->err);
 	if (rc)
 		return rc;
-	drop_empty(check->yml->task);
+	/* A key without a value (`config:`) counts as absent. */
+	static const char *const optional[] = {"description", "config", "templates"};
+	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
+		if (json_is_null(json_object_get(check->yml->task, optional[i])))
+			json_object_del(check->yml->task, optional[i]);
 	return schema_defaults(schema, check->yml->task, check->err);
 }
 
