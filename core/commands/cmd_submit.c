@@ -18,7 +18,6 @@
 #include "judge/unit_facts.h"
 #include "model/blobs.h"
 #include "model/board.h"
-#include "model/device_usage.h"
 #include "model/rate_limit.h"
 #include "model/settings.h"
 #include "model/submissions.h"

@@ -17,6 +17,7 @@
 #include "commands/merge_code.h"
 #include "model/actor.h"
 #include "model/board.h"
+#include "model/download_urls.h"
 #include "model/name.h"
 #include "model/tokens.h"
 #include "model/user.h"
@@ -274,4 +275,17 @@ cmd_login_confirm(const struct command_call *call, json_t **ret_result, struct k
 			json_object_get(row, "begun"), "confirmed", confirmed, "resets",
 			member_true(json_object_get(row, "data"), "reset"), "user_name", call->actor->name);
 	return rc;
+}
+
+/* ---- one-time links: the frontend that serves them takes the file ---- */
+
+int
+cmd_link_take(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	char hash[65];
+	int rc = download_url_take(call->db, json_text_or_null(call->args, "token"), hash, err);
+	if (rc < 0)
+		return rc;
+	*ret_result = json_pack("{s:o}", "path", json_sprintf("%s/%s", call->env->links, hash));
+	return 0;
 }

@@ -8,7 +8,6 @@
 #include "base/json_access.h"
 #include "base/utf8.h"
 #include "model/actor.h"
-#include "model/device_usage.h"
 #include "model/jobs.h"
 #include "model/rate_limit.h"
 #include "model/submissions.h"

@@ -190,7 +190,7 @@ command_run_fn cmd_login_begin;   /* ERATE: too many wait */
 command_run_fn cmd_login_reset;   /* ENOENT: it is not one that waits */
 command_run_fn cmd_login_confirm; /* ENOENT: no such code */
 
-/* ---- cmd_publish.c: one-time links that plugins publish. Store's thread ---- */
+/* ---- cmd_token.c: one-time links that plugins publish. Store's thread ---- */
 
 command_run_fn cmd_link_take; /* ENOENT: used, expired or never made */
 
@@ -258,7 +258,7 @@ command_engine_fn cmd_device_doctor; /* ENOENT; ETOOBIG: too many machines. Loop
 command_engine_fn cmd_runner_init; /* ENOENT: no such runner; EUNAVAIL: it has nothing to write. The caller's process */
 command_engine_fn cmd_runner_status; /* ENOENT, EUNAVAIL. Loop thread of the owner */
 
-/* ---- cmd_harness.c: harnesses of languages ---- */
+/* ---- cmd_task.c: harnesses of languages ---- */
 
 #define HARNESS_MAX_FILE (1u << 20) /* bytes */
 

@@ -15,7 +15,7 @@
 #include "base/json_access.h"
 #include "base/times.h"
 #include "base/xalloc.h"
-#include "model/request_check.h"
+#include "model/user_ref.h"
 
 void
 fake_unlink_request(struct answer *answer)

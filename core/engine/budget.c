@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/times.h"
 #include "base/xalloc.h"
-#include "model/device_usage.h"
+#include "model/rate_limit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "base/xalloc.h"
 #include "engine/engine_internal.h"
 #include "judge/unit_facts.h"
-#include "model/device_usage.h"
+#include "model/rate_limit.h"
 #include "model/jobs.h"
 #include "model/remote_names.h"
 #include "model/settings.h"

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <kettle/error.h>
+#include <stdbool.h>
 
 #define ACTOR_PROVIDER_MAX 32 /* bytes */
 #define ACTOR_SUBJECT_MAX 200 /* bytes */
@@ -34,5 +35,12 @@ int user_ref_read(const json_t *value, struct user_ref *ret_ref, struct kettle_e
 char *user_ref_text(const struct user_ref *ref);
 /* Whether an actor can have this identity. EINVAL: it cannot, for example because a part is too long. [any] */
 int user_ref_check_identity(const char *provider, const char *subject, struct kettle_error *err);
+
+/* ---- checks of requests and subscriptions that need no database ---- */
+
+/* Checks an actor's identity and role before it is looked up. outside: from a network, so without a role. EINVAL, EACCES. */
+int request_check_actor(const json_t *actor, bool outside, struct kettle_error *err);
+/* Checks a subscription's filter: {"submission": id}, {"leaderboard": name}, {"task_run": true}, {}, NULL. EINVAL: the member. */
+int request_check_filter(const json_t *filter, struct kettle_error *err);
 
 #endif

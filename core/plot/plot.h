@@ -44,7 +44,7 @@ struct plot {
 	size_t count;
 };
 
-/* read.c. A request as main.c describes it, checked. EINVAL: the sentence names what is wrong. plot_free in either case. */
+/* main.c. A request as it describes it, checked. EINVAL: the sentence names what is wrong. plot_free in either case. */
 int plot_read(const json_t *request, struct plot *ret_plot, struct kettle_error *err);
 void plot_free(struct plot *plot);
 

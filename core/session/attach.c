@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "store/db_lock.h"
+#include "store/db_file.h"
 
 #include <stdlib.h>
 

@@ -9,10 +9,9 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "model/request_check.h"
+#include "model/user_ref.h"
 #include "session/web_client.h"
 #include "store/db_file.h"
-#include "store/db_lock.h"
 
 #include <errno.h>
 #include <stdlib.h>

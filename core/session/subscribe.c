@@ -14,7 +14,7 @@
 #include "model/actor.h"
 #include "model/board.h"
 #include "model/events.h"
-#include "model/request_check.h"
+#include "model/user_ref.h"
 
 #include <ctype.h>
 #include <stdlib.h>

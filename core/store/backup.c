@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/xalloc.h"
 #include "store/db.h"
-#include "store/migrations.h"
+#include "store/db_file.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -8,7 +8,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "lib/unit_test.h"
-#include "model/device_usage.h"
+#include "model/rate_limit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "lib/unit_test.h"
-#include "store/db_lock.h"
+#include "store/db_file.h"
 
 static void
 test_owner_and_client(void **state)

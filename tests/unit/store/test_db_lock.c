@@ -2,7 +2,7 @@
 /* DB.lock: one holder at a time, whatever the file says. */
 #include <config.h>
 
-#include "store/db_lock.h"
+#include "store/db_file.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

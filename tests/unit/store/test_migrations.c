@@ -10,7 +10,6 @@
 #include "lib/unit_test.h"
 #include "model/name.h"
 #include "store/db_file.h"
-#include "store/migrations.h"
 
 #include <string.h>
 

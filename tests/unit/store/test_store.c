@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "lib/unit_test.h"
 #include "store/db_file.h"
-#include "store/migrations.h"
 
 #include <errno.h>
 #include <fcntl.h>
