@@ -185,7 +185,6 @@ file_write(const char *path, const void *data, size_t size, mode_t mode, struct 
 	return rc;
 }
 
-/* Makes one folder unless it is there. */
 static int
 make_file_folder(const char *path, mode_t mode, struct kettle_error *err)
 {
@@ -224,7 +223,6 @@ path_join(const char *dir, const char *name)
 	return name[0] == '/' ? xstrdup(name) : xasprintf("%s%s%s", dir, slash, name);
 }
 
-/* Whether a part of a path is neither empty nor "." nor "..". */
 static bool
 part_is_plain(const char *part, size_t len)
 {

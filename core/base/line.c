@@ -19,7 +19,6 @@ leave_taken(struct line_reader *reader, size_t start)
 	reader->taken = false;
 }
 
-/* Removes the lines that were handed on. */
 static void
 consume(struct line_reader *reader, size_t count)
 {
@@ -33,7 +32,6 @@ consume(struct line_reader *reader, size_t count)
 		buf_free(&reader->pending);
 }
 
-/* Drops the bytes of a skipped line that have arrived. */
 static void
 drop(struct line_reader *reader)
 {

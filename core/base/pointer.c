@@ -28,7 +28,6 @@ pointer_add_index(struct buf *pointer, size_t index)
 	buf_printf(pointer, "/%zu", index);
 }
 
-/* Appends one part without its escapes. */
 static void
 add_pointer_part(struct buf *out, const char *part, size_t len)
 {

@@ -160,7 +160,6 @@ has_form(const struct schema_loader *loader, enum form form, const json_t *value
 	return false;
 }
 
-/* Checks the schemas that the value of a keyword holds. */
 static int
 check_inner(struct schema_loader *loader, enum form form, const json_t *value)
 {

@@ -111,7 +111,6 @@ say_keys(struct buf *out, const json_t *map, size_t most)
 	}
 }
 
-/* Describes the value that was found: `the string "x"`. */
 static void
 say_found(struct buf *out, const json_t *value)
 {

@@ -271,7 +271,6 @@ cmd_board_update(const struct command_call *call, json_t **ret_result, struct ke
 
 /* ---- list and show ---- */
 
-/* Whether the board's language is loaded and takes a file of this name. */
 static bool
 takes_file(const struct languages *languages, const json_t *board, const char *file)
 {

@@ -197,7 +197,6 @@ bundle_read(void *arg, const struct kettle_error *err)
 
 /* ---- all boards ---- */
 
-/* Whether the present board needs no run. */
 static bool
 is_board_known(struct calibration_run *c)
 {

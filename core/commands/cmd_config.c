@@ -118,7 +118,6 @@ check_cores(const struct config_check *check, const char *pointer, const json_t 
 		add_fault(check, pointer, "names core %ld, which this machine does not have, or Kettle may not use.", missing);
 }
 
-/* Whether the file names a device, even one that was left out. */
 static bool
 names_a_device(const struct config *config)
 {

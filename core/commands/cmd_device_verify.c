@@ -68,7 +68,6 @@ verify_position(const struct calibration_run *c)
 		(json_int_t)json_array_size(c->tasks), "run", 1, "runs", 1);
 }
 
-/* Adds the result of the present task, a row of c->parts. */
 static void
 verify_note(struct calibration_run *c, const char *state, const char *error)
 {

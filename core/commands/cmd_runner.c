@@ -179,7 +179,6 @@ inquiry_request(struct inquiry *inquiry, json_t *place_take)
 	return request;
 }
 
-/* The runner has taken the request, or its error is the answer. */
 static void
 inquiry_taken(struct inquiry_request *request, int rc, struct kettle_error *err)
 {

@@ -183,7 +183,6 @@ job_error(const json_t *job)
 		"It %s.", strcmp(json_text_or_empty(job, "state"), "timed_out") == 0 ? "took too long" : "did not pass");
 }
 
-/* The job whose state is the submission's, the worst. */
 static json_t *
 worst_error(const json_t *row, const json_t *jobs)
 {

@@ -250,7 +250,6 @@ head_of(const struct side *side)
 	return head;
 }
 
-/* Adds the difference of the code. */
 static void
 add_code(const struct sides *sides, json_t *answer)
 {

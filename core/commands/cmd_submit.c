@@ -337,7 +337,6 @@ check_deadline(struct submit_request *submit, struct kettle_error *err)
 		submit->board.name, text, text + 11);
 }
 
-/* Rate limits and budgets of these devices. */
 static int
 check_use(const struct submit_request *submit, const json_t *devices, struct kettle_error *err)
 {

@@ -37,7 +37,6 @@ choose_language(struct core *core, const json_t *args, void (*done)(void *arg, c
 	task_choose(core, &source, json_text_or_null(args, "lang"), devices, done, arg);
 }
 
-/* The text of a submission, if the task's language takes it. */
 static int
 check_code(const struct task_run *run, const char *file, const char *code, size_t size, struct kettle_error *err)
 {
@@ -278,7 +277,6 @@ is_header(void *arg, const char *name)
 	return strcmp(name, arg) == 0;
 }
 
-/* Whether the compiler reports that this header is missing. */
 static bool
 misses_header(const struct verdict *verdict, const char *header)
 {
@@ -314,7 +312,6 @@ result_of(const struct task_run *run, const json_t *solution)
 
 static void verify_next(void *arg);
 
-/* Adds its result and runs the next one. */
 static void
 end_solution(struct verify *verify, json_t *result_take)
 {

@@ -20,7 +20,6 @@
 #define KERNEL_MAJOR 5 /* the first kernel with everything that a sandbox uses is 5.13 */
 #define KERNEL_MINOR 13
 
-/* Adds {"part", "path", "found"}. */
 static void
 add_version_part(json_t *parts, const char *part, const char *path)
 {

@@ -84,7 +84,6 @@ is_wanted(struct task_run *run)
 	return run->err.code == 0;
 }
 
-/* The named device, else the first that is configured. */
 static int
 choose_unit(struct task_run *run, struct kettle_error *err)
 {

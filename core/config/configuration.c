@@ -206,7 +206,6 @@ set_database(struct config *config, const char *asked, struct kettle_error *err)
 	return 0;
 }
 
-/* Adds a folder unless it is there already. */
 static void
 add_config_folder(json_t *list, const char *path, const char *base)
 {
@@ -449,7 +448,6 @@ describe_plain(const struct difference *difference, const char *section, const c
 		was ? was : "the default");
 }
 
-/* Whether the running engine has the runners of a device. */
 static bool
 has_runners(const struct config *config, const json_t *device)
 {

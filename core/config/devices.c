@@ -216,7 +216,6 @@ check_devices_names(const struct config *config, const json_t *devices, struct k
 	return 0;
 }
 
-/* The slots of all units of a runner. */
 static json_int_t
 runner_slots(const json_t *devices, const char *runner)
 {

@@ -198,7 +198,6 @@ wrong_value(enum kettle_option_type type)
 	return NULL;
 }
 
-/* Whether a section is refused. */
 static bool
 is_refused(const struct option_table *table, json_t *section_take)
 {

@@ -276,7 +276,6 @@ expecting_section(const struct engine_job *job)
 	return section;
 }
 
-/* Plans the job and submits it to the runner. */
 static void
 submit(struct engine_job *job, const struct job_material *material)
 {

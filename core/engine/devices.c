@@ -158,7 +158,6 @@ put_in_force(struct unit *unit)
 	LIST_APPEND(device->units, unit);
 }
 
-/* Frees the drained units. */
 static void
 sweep(struct engine *engine)
 {
@@ -257,7 +256,6 @@ engine_job_enter(struct engine_job *job, enum job_state state)
 	job->state = state;
 }
 
-/* Takes the job out of the list that holds it. */
 static void
 leave_list(struct engine_job *job)
 {
@@ -393,7 +391,6 @@ by_time(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The number of jobs that the device can run at once. */
 static uint64_t
 slots_of(const struct device *device)
 {

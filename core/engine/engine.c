@@ -102,7 +102,6 @@ on_prepare(uv_prepare_t *prepare)
 		engine_schedule(engine);
 }
 
-/* Ends a stop when nothing is in flight. */
 static void
 finish_stop(struct engine *engine)
 {
@@ -334,7 +333,6 @@ engine_limit(struct engine *engine, int64_t artifact_bytes, int64_t artifact_use
 	engine->setup.artifact_user_bytes = artifact_user_bytes;
 }
 
-/* Queues the jobs of submission.accepted and submission.rerun. */
 static void
 accept_jobs(struct engine *engine, const struct event *event)
 {

@@ -80,7 +80,6 @@ add_user(struct fair_queue *queue, int64_t id)
 	return user;
 }
 
-/* The key of the slot for the user's job that has `index` jobs before it. */
 static struct rank_key
 slot_key(const struct fair_queue_user *user, size_t index)
 {

@@ -22,7 +22,6 @@
 /* A tick that comes later than this after the last one shows that the engine was held up. */
 #define TICK_MAX_MS ((uint64_t)2 * ENGINE_TICK_MS)
 
-/* Takes a job from a silent unit. */
 static void
 take_back(struct engine_job *job, void *arg)
 {

@@ -296,7 +296,6 @@ find_listed(const struct engine *engine, const json_t *unit)
 	return engine_unit_find(engine, json_text_or_empty(unit, "device"), json_text_or_empty(unit, "key"));
 }
 
-/* Disables a unit that is stored as disabled. */
 static void
 take_state(struct engine *engine, struct unit *unit, const json_t *row)
 {

@@ -238,7 +238,6 @@ read_gpu(unsigned index, json_t *gpus, struct kettle_error *err)
 	return 0;
 }
 
-/* Adds the driver's versions to each of its GPUs. */
 static void
 add_driver(json_t *gpus, size_t first)
 {

@@ -232,7 +232,6 @@ keep_part(struct transfer_context *context, struct http_request *request, const 
 	return !held;
 }
 
-/* Hands it back to the loop. */
 static void
 end_request(struct http_thread *thread, struct http_request *request)
 {

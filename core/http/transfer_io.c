@@ -128,7 +128,6 @@ write_all(struct transfer *transfer, const char *data, size_t size)
 	return true;
 }
 
-/* Whether the answer announces a length over the limit. */
 static bool
 announces_more(const struct transfer *transfer)
 {

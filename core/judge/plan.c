@@ -409,7 +409,6 @@ remove_jit_caches(const json_t *task, json_t *plan)
 		json_object_del(step, "jit");
 }
 
-/* Requests a plan from a language, and checks it. */
 static int
 complete_plan(const struct language *language, plan_fn make, const json_t *bundle, const char *code, const char *mode,
 	const json_t *device, const json_t *runs, struct plan **ret_plan, struct kettle_error *err)

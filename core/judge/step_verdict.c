@@ -55,7 +55,6 @@ read_as(const struct reader *reader, enum verdict_state state, const char *blame
 /* The participant's failure, with its sentence. */
 #define FAIL(reader, ...) kettle_fail(read_as(reader, VERDICT_FAILED, participant, false), KETTLE_EINVAL, __VA_ARGS__)
 
-/* How sentences name the step. */
 static void
 name_step(struct reader *reader)
 {
@@ -370,7 +369,6 @@ exit_passes(const struct reader *reader)
 	return false;
 }
 
-/* The result keys of the pass condition. */
 static bool
 result_passes(const struct reader *reader)
 {

@@ -63,7 +63,6 @@ keep_output(struct verdict_builder *builder, const struct outcome_output *output
 			   : json_stringn(output->text, output->len);
 }
 
-/* The result's keys and values, as many as there is room for. */
 static json_t *
 keep_result(struct verdict_builder *builder, const json_t *result)
 {

@@ -349,7 +349,6 @@ close_parts(struct kettle_process *process)
 		close_part((uv_handle_t *)&process->out[i].pipe);
 }
 
-/* Calls on_exit once the process and both outputs have ended. */
 static void
 check_end(struct kettle_process *process)
 {
@@ -473,7 +472,6 @@ cut_line(struct stream *stream)
 	line_skip(&stream->lines);
 }
 
-/* Takes the data that was read. */
 static void
 take(struct stream *stream, const void *data, size_t size)
 {
@@ -500,7 +498,6 @@ on_read(uv_stream_t *handle, ssize_t got, const uv_buf_t *buf)
 	take(stream, buf->base, (size_t)got);
 }
 
-/* Continues after a long line. */
 static void
 go_on(struct stream *stream)
 {

@@ -434,7 +434,6 @@ open_boards(struct db *db, struct board_life *life, struct kettle_error *err)
 	return rc;
 }
 
-/* The first three on each device of the board. */
 static int
 read_podiums(struct db *db, int64_t board, json_t **ret_podiums, struct kettle_error *err)
 {

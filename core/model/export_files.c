@@ -107,7 +107,6 @@ write_row(void *arg, sqlite3_stmt *statement)
 	return count_row(export);
 }
 
-/* The error that ended the reading of a table. */
 static int
 fail_table(const struct export *export, const char *path, int number, struct kettle_error *err)
 {

@@ -65,7 +65,6 @@ jobs_load(struct db *db, int64_t id, const char *state, int64_t attempt, struct 
 	return 0;
 }
 
-/* Writes an event of the job. */
 static int
 jobs_event(struct db *db, const struct job *job, const char *kind, json_t *data_take, struct kettle_error *err)
 {
@@ -222,7 +221,6 @@ worst_state(const json_t *jobs)
 	return "error";
 }
 
-/* The place that the job has, or the better one's. */
 static void
 set_place(json_t *data, const struct ranking_position *position, int64_t job)
 {
@@ -245,7 +243,6 @@ add_ranks(struct db *db, json_t *jobs, struct kettle_error *err)
 	return 0;
 }
 
-/* Ends the submission when none of its jobs is open any more. */
 static int
 settle(struct db *db, const struct job *job, struct kettle_error *err)
 {

@@ -146,7 +146,6 @@ only_on(const json_t *podium, const json_t *other)
 	return rows;
 }
 
-/* Whether the same users have the same ranks on both. */
 static bool
 same_places(const json_t *before, const json_t *after)
 {
@@ -534,7 +533,6 @@ fail_unknown(struct db *db, const struct actor *actor, const char *name, struct 
 	return kettle_fail(err, KETTLE_ENOENT, "There is no competition `%s`%s%s%s", name, NEAREST_END(near));
 }
 
-/* The devices of a board with their leaders. */
 static int
 add_leaders(struct db *db, json_t *board, struct kettle_error *err)
 {

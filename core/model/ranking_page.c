@@ -103,7 +103,6 @@ read_value(sqlite3_stmt *row, int column, enum type type, struct value *value)
 	}
 }
 
-/* Whether two rows give the same entry. */
 static bool
 is_same(const struct ranking_row *was, const struct ranking_row *now)
 {
@@ -230,7 +229,6 @@ read_above(void *arg, sqlite3_stmt *row)
 	return 1;
 }
 
-/* The entry just above the page. */
 static int
 find_above(struct page_reader *reader)
 {

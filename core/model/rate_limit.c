@@ -45,7 +45,6 @@ nth_use(struct db *db, int64_t board, int64_t user, const char *category, const 
 		"iiissii", board, user, db->now_ms - RATE_WINDOW_MS, category, device, per_hour - 1, db->now_ms);
 }
 
-/* Seconds until a use of that time stops counting. */
 static int64_t
 seconds_left(const struct db *db, int64_t at)
 {

@@ -286,7 +286,6 @@ add_stats_user(void *arg, sqlite3_stmt *row)
 	return 0;
 }
 
-/* Those who have used the most time. */
 static int
 add_stats_users(struct db *db, json_t *stats, int64_t after, int64_t board, struct kettle_error *err)
 {

@@ -266,7 +266,6 @@ user_set_role(struct db *db, int64_t id, enum access_right role, struct kettle_e
 
 /* ---- deleted ---- */
 
-/* Its name, and those that lead to it. */
 static int
 rename_deleted(struct db *db, int64_t id, char ret_name[USER_NAME_SIZE], struct kettle_error *err)
 {

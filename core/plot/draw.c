@@ -150,7 +150,6 @@ draw_axes(const struct canvas *canvas)
 	cairo_restore(cairo);
 }
 
-/* Draws a point; if it is above the axis, an arrow with its score beside it. */
 static void
 draw_point(const struct canvas *canvas, const struct plot_point *point)
 {

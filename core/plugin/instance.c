@@ -71,7 +71,6 @@ instance_destroy(struct instance *instance)
 	*instance = (struct instance){0};
 }
 
-/* Position of a kind in the order of starting. */
 static int
 rank(const struct instance *instance)
 {
@@ -163,7 +162,6 @@ instance_stop(struct instance *instance)
 	watch_end(&watch, instance->plugin->name, "`stop`");
 }
 
-/* Time is up for the instances that were told to stop. */
 static void
 stop_overdue(void *arg)
 {

@@ -432,7 +432,6 @@ loader_free(struct loader *loader)
 	free(loader);
 }
 
-/* The names of all plugins in the path, as keys. */
 static json_t *
 names_there(const struct loader *loader)
 {

@@ -173,7 +173,6 @@ serve_harness(struct child *child, int from, int to)
 	return write(to, "ack\n", 4) == 4;
 }
 
-/* Keeps the end of the child's stderr. */
 static void
 child_remember(struct child *child, size_t *used, const char *data, size_t size)
 {
@@ -244,7 +243,6 @@ child_start(
 	return 0;
 }
 
-/* Whether the mark was left. */
 static bool
 is_marked(const struct child *child)
 {
@@ -295,7 +293,6 @@ become_tool(const char *const *argv, int output)
 	_exit(EXIT_NOT_STARTED);
 }
 
-/* Takes the tool's output, until its end or the deadline. */
 static int
 take_all(int output, uint64_t deadline_ns, child_take take, void *arg, bool *ret_late)
 {

@@ -87,7 +87,6 @@ tell_all(const struct profile *profile, const char *name, int channel)
 	profile_tell(channel, "profile.report", coded);
 }
 
-/* Ends as the harness did. */
 static int
 end_as(int status)
 {

@@ -277,7 +277,6 @@ explain_none(struct profile *profile)
 		profile->capture.skip ? ", after the skipped ones" : "", seen.data);
 }
 
-/* The reason why there is no report, from ncu's output. */
 static void
 explain(struct profile *profile, const char *path)
 {

@@ -57,7 +57,6 @@ descend(struct stacks *stacks, struct stack_node *parent, const char *name)
 	return node;
 }
 
-/* Adds the last sample to the tree. */
 static void
 take_sample(struct stacks *stacks)
 {

@@ -69,7 +69,6 @@ complain(const struct app *app, const struct kettle_error *err)
 	}
 }
 
-/* Prints the faults of the configuration if no command can list them. */
 static void
 complain_of_faults(const struct app *app)
 {
@@ -304,7 +303,6 @@ watch_signals(struct app *app)
 
 /* ---- the start ---- */
 
-/* Logs what the machines of the devices offer. */
 static void
 devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
 {
@@ -420,7 +418,6 @@ setup(struct app *app, struct kettle_error *err)
 	return rc < 0 ? rc : plugins_start(app->plugins, app->serve, err);
 }
 
-/* Undoes a start that failed half-way. */
 static void
 undo(struct app *app)
 {

@@ -86,7 +86,6 @@ inherit(const struct config *config, const struct plugin_set *set, const struct 
 	}
 }
 
-/* Loads the plugin, unless it is loaded. */
 static int
 load(const struct plugin_set *set, uint32_t kind, const char *name, const struct loaded_plugin **ret_loaded,
 	struct kettle_error *err)
@@ -114,7 +113,6 @@ fail_in_section(const struct config *config, uint32_t kind, const char *name, co
 	return kettle_fail(err, why->code, "%s", text.data);
 }
 
-/* Checks the units of a runner. */
 static int
 check_units(const struct config *config, const struct kettle_plugin *plugin, struct kettle_error *err)
 {
@@ -266,7 +264,6 @@ make_or_list(struct plugin_set *set, const struct config *config, uint32_t kind,
 	return 0;
 }
 
-/* Gives the core the languages and the list of plugins. */
 static void
 publish(struct plugin_set *set, struct slot *const *slots, size_t count)
 {

@@ -542,7 +542,6 @@ limit_memory(const struct sandbox_cgroup *cgroup, uint64_t memory)
 	return rc;
 }
 
-/* Whether the share of CPU time could be set. */
 static bool
 limit_cpu(const struct sandbox_cgroup *cgroup, int nice, unsigned cores)
 {

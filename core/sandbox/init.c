@@ -115,7 +115,6 @@ block_signals(struct init *self)
 	return self->signals < 0 ? -1 : 0;
 }
 
-/* The steps that need no mapped ids. */
 static int
 init_prepare(struct init *self, const int *procs)
 {
@@ -397,7 +396,6 @@ init_watch(struct init *self)
 	}
 }
 
-/* Kills and reaps until no process is left. */
 static void
 end_all(struct init *self)
 {

@@ -372,7 +372,6 @@ sandbox_payload_park(
 	return 0;
 }
 
-/* Waits until the payload has started its program or ended. */
 static void
 await_begun(struct sandbox_plan *plan, pid_t pid)
 {

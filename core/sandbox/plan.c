@@ -162,7 +162,6 @@ sandbox_plan_failed(struct sandbox_plan *plan, const char *what, const char *pat
 	return -1;
 }
 
-/* Copies a list of strings with room for `more` at its end. */
 static int
 copy_strings(struct sandbox_plan *plan, const char *const *strings, size_t more, char ***ret_copy, size_t *ret_count,
 	struct kettle_error *err)

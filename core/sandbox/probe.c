@@ -20,7 +20,6 @@
 
 #define PROBE_BASE (SANDBOX_USER | SANDBOX_MOUNT | SANDBOX_PID)
 
-/* Whether an init with these protections starts. */
 static bool
 try(unsigned protections)
 {

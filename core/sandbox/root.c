@@ -124,7 +124,6 @@ is_covered(const struct sandbox_plan *plan, const char *path)
 	return false;
 }
 
-/* Plans the folders above a path. */
 static void
 add_parents(struct sandbox_plan *plan, const char *path)
 {
@@ -144,7 +143,6 @@ is_remote_type(const char *type)
 	return false;
 }
 
-/* All mount points of the machine. */
 static char *
 read_mounts(void)
 {
@@ -162,7 +160,6 @@ read_mounts(void)
 	return buf_take(&paths);
 }
 
-/* Whether something is mounted below a folder. */
 static bool
 has_mount_below(const struct sandbox_plan *plan, const char *folder)
 {
@@ -173,7 +170,6 @@ has_mount_below(const struct sandbox_plan *plan, const char *folder)
 	return false;
 }
 
-/* Whether a server's file system is mounted there. */
 static bool
 is_remote(const struct sandbox_plan *plan, const char *path)
 {

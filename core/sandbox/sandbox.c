@@ -217,7 +217,6 @@ sandbox_warm_free(struct sandbox_warm *warm)
 	free(warm);
 }
 
-/* An init that is a copy of a warm process. */
 static int
 get_warm_child(
 	struct sandbox_warm *warm, struct sandbox_spawn *how, struct sandbox_child *ret_child, struct kettle_error *err)
@@ -306,7 +305,6 @@ has_autogroups(void)
 	return fd >= 0 && read(fd, &byte, 1) == 1 && byte == '1';
 }
 
-/* Sets the limits of the run's cgroup, or their replacements. */
 static int
 limit_run(const struct sandbox_config *config, struct sandbox_child *child, struct kettle_error *err)
 {

@@ -226,7 +226,6 @@ make_file(struct result_reader *reader, const char *name, struct kettle_error *e
 	return reader->fd < 0 ? fail_write(path, err) : 0;
 }
 
-/* The file has all its bytes. */
 static int
 end_file(struct result_reader *reader, struct kettle_error *err)
 {
@@ -299,7 +298,6 @@ take_line(struct result_reader *reader, const char *data, size_t size, size_t *r
 	return end ? read_line(reader, err) : 0;
 }
 
-/* Takes bytes of a file. */
 static int
 take_file(struct result_reader *reader, const char *data, size_t size, size_t *ret_size, struct kettle_error *err)
 {
@@ -330,7 +328,6 @@ result_reader_take(void *reader, const void *data, size_t size, struct kettle_er
 	return rc;
 }
 
-/* Renames the stage to the spool. */
 static int
 publish(struct result_reader *reader, struct kettle_error *err)
 {

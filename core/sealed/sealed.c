@@ -198,7 +198,6 @@ decode_piece(struct input *input, uint64_t offset, size_t size, struct kettle_er
 	return 0;
 }
 
-/* The piece that begins at offset. */
 static int
 read_piece(struct input *input, uint64_t offset, size_t *ret_size, struct kettle_error *err)
 {
@@ -470,7 +469,6 @@ decrypt_piece(struct opening *opening, uint64_t offset, size_t size, struct kett
 	return rc;
 }
 
-/* The whole envelope, from its header to its tag. */
 static int
 read_envelope(struct opening *opening, struct kettle_error *err)
 {

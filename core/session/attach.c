@@ -64,7 +64,6 @@ core_attach(struct core *core, store_done done, void *arg)
 	core->attach->last = &waiter->next;
 }
 
-/* Calls all waiters, with the error if there is one. */
 static void
 finish(struct core *core, const struct kettle_error *err)
 {

@@ -307,7 +307,6 @@ run_reader(struct call *call, int rc, sqlite3 *handle_take)
 	db_close(&db);
 }
 
-/* In the pool: runs a slow read. */
 static void
 run_slow(void *arg)
 {
@@ -525,7 +524,6 @@ call_route(struct call *call)
 	}
 }
 
-/* Refuses to a client on a network what is not for it. */
 static int
 check_outside(const struct call *call, struct kettle_error *err)
 {

@@ -116,7 +116,6 @@ board_clock_event(struct board_clock *clock, const struct event *event)
 		tick(clock);
 }
 
-/* Starts the writes. */
 static struct board_clock *
 board_clock_start(struct core *core)
 {
@@ -125,7 +124,6 @@ board_clock_start(struct core *core)
 	return clock;
 }
 
-/* Starts no more writes. */
 static void
 board_clock_stop(struct board_clock *clock)
 {
@@ -185,7 +183,6 @@ on_progress(void *arg, const json_t *event)
 	core_publish(arg, event);
 }
 
-/* Opens the store, the engine, the socket and the feed. */
 static int
 open_parts(struct core *core, struct kettle_error *err)
 {

@@ -167,7 +167,6 @@ deliver_marker(struct subscription *subscription, const json_t *marker)
 	subscribe_release(subscription);
 }
 
-/* Makes a marker, and delivers it. */
 static void
 mark(struct subscription *subscription, json_t *marker_take)
 {

@@ -238,7 +238,6 @@ on_part(void *arg, const void *data, size_t size)
 		(void)event_reader_add(&ask->reader, data, size, &ask->fault);
 }
 
-/* Why a call has no answer. */
 static void
 explain(const struct ask *ask, const struct kettle_error *err, const struct kettle_http_answer *told,
 	struct kettle_error *ret_err)

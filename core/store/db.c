@@ -203,7 +203,6 @@ bind_one(sqlite3_stmt *statement, int index, char letter, va_list *args)
 	return SQLITE_MISUSE;
 }
 
-/* Steps through all rows with the bindings of args. */
 static int
 db_run(
 	struct db *db, struct kettle_error *err, db_row row, void *arg, const char *sql, const char *format, va_list *args)

@@ -353,7 +353,6 @@ fixed_uri(const char *path)
 	return buf_take(&uri);
 }
 
-/* Whether the log beside the database holds something. */
 static bool
 has_log(const char *path)
 {

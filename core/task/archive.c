@@ -421,7 +421,6 @@ sorted_names(const json_t *files)
 	return names;
 }
 
-/* Reads the bytes that were written to a source. */
 static int
 take_written(zip_source_t *source, char **ret_data, size_t *ret_size, struct kettle_error *err)
 {

@@ -222,7 +222,6 @@ competition_read(const struct languages *languages, const struct source_dir *sou
 
 /* ---- all of them ---- */
 
-/* Whether the set, or its file without the ending, has that name. */
 static bool
 is_called(const json_t *set, const char *name)
 {

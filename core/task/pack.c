@@ -230,7 +230,6 @@ put_yml(struct pack_builder *builder, bool anew, struct kettle_error *err)
 	return 0;
 }
 
-/* Whether the pack means the same when its recipient reads it. */
 static int
 check_pack(const struct pack_builder *builder, const json_t *pack, struct kettle_error *err)
 {

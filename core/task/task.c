@@ -58,7 +58,6 @@ count_bytes(struct bundle_builder *builder, size_t size, struct kettle_error *er
 		TASK_MAX_BYTES >> 20);
 }
 
-/* The form of what was given, then the text of task.yml. */
 static int
 check_given(struct bundle_builder *builder, const struct languages *languages, struct kettle_error *err)
 {
@@ -140,7 +139,6 @@ any_case_has(const json_t *cases, const char *key)
 	return false;
 }
 
-/* Remarks on what is allowed but probably a mistake. */
 static void
 add_remarks(struct bundle_builder *builder)
 {

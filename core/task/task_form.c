@@ -87,7 +87,6 @@ task_form_place_competitions(struct source_dir *place)
 	return STEAL(found);
 }
 
-/* Whether that folder below has competition files. */
 static bool
 has_competitions(const struct source_dir *source_dir, const char *folder)
 {
@@ -154,7 +153,6 @@ fail_no_task(const struct task_archive *archive, const json_t *tops, struct kett
 		task_archive_label(archive), deep ? " (but `" : "", deep ? deep : "", deep ? "`)" : "");
 }
 
-/* The place of the task, or of the competition files. */
 static int
 place_archived(struct task_form *form, const char *path, struct kettle_error *err)
 {
@@ -223,7 +221,6 @@ open_folder_or_set(struct task_form *form, const char *path, struct kettle_error
 	return 0;
 }
 
-/* The folder of a file that is named by its path. */
 static int
 open_folder_of(struct task_form *form, const char *path, struct kettle_error *err)
 {

@@ -97,7 +97,6 @@ check_source(const char *source, struct kettle_error *err)
 
 /* ---- files ---- */
 
-/* Whether a is b or a folder in which b lies. */
 static bool
 covers(const char *a, const char *b)
 {
@@ -105,7 +104,6 @@ covers(const char *a, const char *b)
 	return strncmp(a, b, len) == 0 && (b[len] == '\0' || b[len] == '/');
 }
 
-/* Compares the name with those before it. */
 static int
 check_other_names(const struct check *check, const json_t *files, size_t index, const char *name)
 {
