@@ -22,7 +22,7 @@ put_digits(char *to, int64_t number, int count)
 }
 
 /* Not by strftime: pages of rankings are full of times, and it would be most of their cost. */
-void
+char *
 time_text(int64_t ms, char ret_text[TIME_TEXT_SIZE])
 {
 	int64_t part = ms % 1000;
@@ -30,10 +30,8 @@ time_text(int64_t ms, char ret_text[TIME_TEXT_SIZE])
 	if (part < 0)
 		part += 1000;
 	struct tm tm = {0};
-	if (!gmtime_r(&seconds, &tm) || tm.tm_year < -1900 || tm.tm_year > 9999 - 1900) {
-		memcpy(ret_text, "?", 2);
-		return;
-	}
+	if (!gmtime_r(&seconds, &tm) || tm.tm_year < -1900 || tm.tm_year > 9999 - 1900)
+		return memcpy(ret_text, "?", 2);
 	memcpy(ret_text, "0000-00-00T00:00:00.000Z", 25);
 	put_digits(ret_text, tm.tm_year + 1900, 4);
 	put_digits(ret_text + 5, tm.tm_mon + 1, 2);
@@ -42,6 +40,7 @@ time_text(int64_t ms, char ret_text[TIME_TEXT_SIZE])
 	put_digits(ret_text + 14, tm.tm_min, 2);
 	put_digits(ret_text + 17, tm.tm_sec, 2);
 	put_digits(ret_text + 20, part, 3);
+	return ret_text;
 }
 
 int64_t

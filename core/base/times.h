@@ -8,7 +8,9 @@
 
 /* UTC ISO 8601 with milliseconds, "2026-07-01T10:00:00.000Z", of a time in ms since 1970. */
 #define TIME_TEXT_SIZE 32
-void time_text(int64_t ms, char ret_text[TIME_TEXT_SIZE]);
+char *time_text(int64_t ms, char ret_text[TIME_TEXT_SIZE]);
+/* The same text, valid until the block ends. */
+#define TIME_TEXT(ms) time_text(ms, (char[TIME_TEXT_SIZE]){0})
 int64_t time_now_ms(void); /* wall clock, ms since 1970 */
 uint64_t time_monotonic_ns(void);
 

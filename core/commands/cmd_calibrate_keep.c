@@ -106,15 +106,14 @@ json_t *
 calibrate_join_parts(const struct calibration_run *c)
 {
 	AUTO_JSON json_t *names = json_object(), *spreads = json_object();
-	char now[TIME_TEXT_SIZE];
 	json_object_each(c->parts, name, part) {
 		(void)json_object_update(names, json_object_get(part, "names"));
 		(void)json_object_update(spreads, json_object_get(part, "spreads"));
 	}
 	if (json_object_size(names) == 0)
 		return NULL;
-	time_text(clock_utc_ms(loop_clock(c->core->setup.io)), now);
-	return json_pack("{s:O, s:O, s:O*, s:s}", "names", names, "spreads", spreads, "machine", c->machine, "at", now);
+	return json_pack("{s:O, s:O, s:O*, s:s}", "names", names, "spreads", spreads, "machine", c->machine, "at",
+		TIME_TEXT(clock_utc_ms(loop_clock(c->core->setup.io))));
 }
 
 /* The names of the tasks that are not measured yet. New reference. */

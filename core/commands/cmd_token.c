@@ -29,9 +29,7 @@
 static json_t *
 time_or_null(int64_t ms)
 {
-	char text[TIME_TEXT_SIZE];
-	time_text(ms, text);
-	return ms ? json_string(text) : json_null();
+	return ms ? json_string(TIME_TEXT(ms)) : json_null();
 }
 
 /* ---- a user's own ---- */

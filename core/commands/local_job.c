@@ -245,10 +245,9 @@ local_job_start(struct core *core, struct inflight_job *job, const char *kind, j
 void
 local_job_tell(struct core *core, uint64_t caller, json_t *members_take)
 {
-	char now[TIME_TEXT_SIZE];
-	time_text(clock_utc_ms(loop_clock(core->setup.io)), now);
 	AUTO_JSON json_t *progress =
-		json_pack("{s:s, s:s, s:b, s:I}", "at", now, "kind", "progress", "task_run", 1, "caller", (json_int_t)caller);
+		json_pack("{s:s, s:s, s:b, s:I}", "at", TIME_TEXT(clock_utc_ms(loop_clock(core->setup.io))), "kind", "progress",
+			"task_run", 1, "caller", (json_int_t)caller);
 	(void)json_object_update_new(progress, members_take);
 	core_publish(core, progress);
 }

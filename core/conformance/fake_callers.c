@@ -145,11 +145,9 @@ fake_follow(
 		made->caller = subscription.caller;
 	if (!made || member_true(subscription.filter, "task_run"))
 		return 0; /* ended by an event, or without a past */
-	char now[TIME_TEXT_SIZE];
 	json_int_t newest = (json_int_t)json_array_size(fake->events);
-	time_text(clock_utc_ms(loop_clock(fake->io)), now);
-	AUTO_JSON json_t *marker = json_pack(
-		"{s:s, s:i, s:I, s:I, s:s}", "kind", "caught_up", "oldest", 1, "newest", newest, "seq", newest, "at", now);
+	AUTO_JSON json_t *marker = json_pack("{s:s, s:i, s:I, s:I, s:s}", "kind", "caught_up", "oldest", 1, "newest",
+		newest, "seq", newest, "at", TIME_TEXT(clock_utc_ms(loop_clock(fake->io))));
 	subscription.fn(subscription.arg, marker);
 	return 0;
 }

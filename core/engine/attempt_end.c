@@ -472,12 +472,10 @@ static void
 keep_secret_output(const struct engine_job *job, const struct verdict *verdict, const struct completion *completion)
 {
 	const struct engine_setup *setup = &job->engine->setup;
-	char now[TIME_TEXT_SIZE];
 	if (!setup->secret_output || !secret_output_wanted(verdict, completion))
 		return;
-	time_text(clock_utc_ms(setup->clock), now);
-	AUTO_FREE char *head = xasprintf(
-		"%s job %s of submission %lld on %s", now, job->inflight.ref, (long long)job->submission, job->unit->label);
+	AUTO_FREE char *head = xasprintf("%s job %s of submission %lld on %s", TIME_TEXT(clock_utc_ms(setup->clock)),
+		job->inflight.ref, (long long)job->submission, job->unit->label);
 	log_write(KETTLE_LOG_INFO, "engine", "job %s: what its secret run printed at its end is in %s", job->inflight.ref,
 		setup->secret_output);
 	struct secret_output *output = xnew(struct secret_output, .path = xstrdup(setup->secret_output),

@@ -319,11 +319,10 @@ engine_job_hold(struct engine_job *job, struct job_list *list)
 void
 engine_progress(const struct engine_job *job, json_t *event_take)
 {
-	char now[TIME_TEXT_SIZE];
-	time_text(clock_utc_ms(job->engine->setup.clock), now);
-	AUTO_JSON json_t *event = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:o}", "at", now, "kind", "progress",
-		"submission", (json_int_t)job->submission, "user", (json_int_t)job->user, "job", (json_int_t)job->id, "device",
-		job->device->name, "event", event_take);
+	AUTO_JSON json_t *event =
+		json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:o}", "at", TIME_TEXT(clock_utc_ms(job->engine->setup.clock)),
+			"kind", "progress", "submission", (json_int_t)job->submission, "user", (json_int_t)job->user, "job",
+			(json_int_t)job->id, "device", job->device->name, "event", event_take);
 	if (event && job->engine->setup.progress)
 		job->engine->setup.progress(job->engine->setup.arg, event);
 }

@@ -124,11 +124,9 @@ device_metrics_json(const struct engine *engine, const struct device *device)
 json_t *
 engine_metrics(const struct engine *engine)
 {
-	char since[TIME_TEXT_SIZE];
 	json_t *devices = json_array();
 	for (const struct device *device = engine->devices; device; device = device->next)
 		(void)json_array_append_new(devices, device_metrics_json(engine, device));
-	time_text(engine->metrics.since_utc_ms, since);
-	return json_pack(
-		"{s:s, s:o, s:o}", "since", since, "submissions", counts_json(engine->metrics.submissions), "devices", devices);
+	return json_pack("{s:s, s:o, s:o}", "since", TIME_TEXT(engine->metrics.since_utc_ms), "submissions",
+		counts_json(engine->metrics.submissions), "devices", devices);
 }

@@ -192,15 +192,14 @@ unit_health_usable(const struct engine_job *job)
 json_t *
 unit_health_obstacle(const struct unit *unit)
 {
-	char since[TIME_TEXT_SIZE];
 	enum unit_condition condition = unit_condition(unit);
 	if (condition != CONDITION_UNUSABLE && condition != CONDITION_AWAY)
 		return NULL;
 	const struct unit_obstacle *obstacle =
 		&unit->obstacles[condition == CONDITION_UNUSABLE ? UNIT_UNUSABLE : UNIT_AWAY];
-	time_text(obstacle->since_utc_ms, since);
 	return json_pack("{s:s, s:s, s:s, s:s}", "unit", unit->label, "cause",
-		condition == CONDITION_UNUSABLE ? "operator" : "unreachable", "since", since, "error", obstacle->why);
+		condition == CONDITION_UNUSABLE ? "operator" : "unreachable", "since", TIME_TEXT(obstacle->since_utc_ms),
+		"error", obstacle->why);
 }
 
 char *

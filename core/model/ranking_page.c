@@ -118,7 +118,6 @@ is_same(const struct ranking_row *was, const struct ranking_row *now)
 static json_t *
 member_json(const struct page_reader *reader, size_t column, const struct value *value, sqlite3_stmt *row)
 {
-	char time[TIME_TEXT_SIZE];
 	const char *text;
 	switch (columns[column].type) {
 	case TYPE_INT:
@@ -127,8 +126,7 @@ member_json(const struct page_reader *reader, size_t column, const struct value 
 	case TYPE_ID:
 		return json_sprintf("%lld", (long long)value->number);
 	case TYPE_TIME:
-		time_text(value->number, time);
-		return json_string_nocheck(time);
+		return json_string_nocheck(TIME_TEXT(value->number));
 	case TYPE_SECONDS:
 		return value->known ? json_real(value->seconds) : json_null();
 	case TYPE_TEXT:

@@ -120,10 +120,9 @@ take_answer(const struct client *client, struct call *call, const json_t *messag
 static void
 refuse_subscription(const struct client *client, uint64_t id, const json_t *error)
 {
-	char now[TIME_TEXT_SIZE];
-	time_text(clock_utc_ms(loop_clock(client->core->setup.io)), now);
 	AUTO_JSON json_t *refused = json_pack("{s:s, s:s, s:s, s:s}", "kind", "refused", "code",
-		kettle_error_name((int)member_int(error, "code")), "error", json_text_or_empty(error, "message"), "at", now);
+		kettle_error_name((int)member_int(error, "code")), "error", json_text_or_empty(error, "message"), "at",
+		TIME_TEXT(clock_utc_ms(loop_clock(client->core->setup.io))));
 	client->events->event(client->core, id, refused);
 }
 

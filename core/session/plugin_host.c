@@ -235,11 +235,10 @@ publish_done(void *arg, const struct kettle_error *err)
 {
 	struct publication *p = arg;
 	const struct kettle_error none = {0};
-	char expires[TIME_TEXT_SIZE];
 	const struct watch watch = watch_begin();
 	if (p->done) {
-		time_text(p->expires_at, expires);
-		AUTO_JSON json_t *result = err ? NULL : json_pack("{s:s, s:s}", "url", p->url, "expires", expires);
+		AUTO_JSON json_t *result =
+			err ? NULL : json_pack("{s:s, s:s}", "url", p->url, "expires", TIME_TEXT(p->expires_at));
 		p->done(p->arg, err ? err : &none, result);
 		watch_end(&watch, p->host->name, "the answer of publish");
 	} else if (err)

@@ -171,9 +171,8 @@ static void
 mark(struct subscription *subscription, json_t *marker_take)
 {
 	AUTO_JSON json_t *marker = marker_take;
-	char now[TIME_TEXT_SIZE];
-	time_text(clock_utc_ms(loop_clock(subscription->core->setup.io)), now);
-	(void)json_object_set_new(marker, "at", json_string(now));
+	(void)json_object_set_new(
+		marker, "at", json_string(TIME_TEXT(clock_utc_ms(loop_clock(subscription->core->setup.io)))));
 	deliver_marker(subscription, marker);
 }
 

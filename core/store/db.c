@@ -297,9 +297,7 @@ value_bool(sqlite3_stmt *row, int column)
 static json_t *
 value_iso(sqlite3_stmt *row, int column)
 {
-	char text[TIME_TEXT_SIZE];
-	time_text(sqlite3_column_int64(row, column), text);
-	return json_string(text);
+	return json_string(TIME_TEXT(sqlite3_column_int64(row, column)));
 }
 
 json_t *
@@ -501,10 +499,8 @@ static void
 post_event(struct db *db, const char *kind, const char *scope, const int64_t ids[3], const struct names *names,
 	const json_t *data)
 {
-	char at[TIME_TEXT_SIZE];
-	time_text(db->now_ms, at);
-	json_t *event = json_pack("{s:I, s:s, s:s, s:s, s:b}", "seq", (json_int_t)db_last_id(db), "at", at, "kind", kind,
-		"scope", scope, "closed", names->closed);
+	json_t *event = json_pack("{s:I, s:s, s:s, s:s, s:b}", "seq", (json_int_t)db_last_id(db), "at",
+		TIME_TEXT(db->now_ms), "kind", kind, "scope", scope, "closed", names->closed);
 	set_known(event, "leaderboard", id_or_null(ids[0]));
 	set_known(event, "leaderboard_name", json_incref(names->board));
 	set_known(event, "submission", id_or_null(ids[1]));
