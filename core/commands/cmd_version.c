@@ -34,15 +34,6 @@ add_program(json_t *parts, const char *name)
 	add_version_part(parts, name, path);
 }
 
-/* Adds a part that an installation may lack. */
-static void
-add_optional_program(json_t *parts, const char *name)
-{
-	AUTO_FREE char *folder = path_program_dir(), *path = folder ? path_join(folder, name) : NULL;
-	if (path && access(path, X_OK) == 0)
-		add_version_part(parts, name, path);
-}
-
 static void
 add_installed(json_t *parts, const char *part, const char *in_build, const char *configured)
 {
@@ -59,7 +50,10 @@ list_parts(const struct core *core)
 	add_program(parts, "kettle-exec");
 	add_program(parts, "kettle-gpu");
 	add_program(parts, "kettle-profile");
-	add_optional_program(parts, "kettle-plot");
+	/* Adds a part that an installation may lack. */
+	AUTO_FREE char *folder = path_program_dir(), *path = folder ? path_join(folder, "kettle-plot") : NULL;
+	if (path && access(path, X_OK) == 0)
+		add_version_part(parts, "kettle-plot", path);
 	for (size_t i = 0; i < core->plugins_count; i++)
 		add_version_part(parts, core->plugins[i].plugin->name, core->plugins[i].file);
 	if (KETTLE_HAVE_WARM)

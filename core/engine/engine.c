@@ -201,15 +201,6 @@ load_open(struct db *db, void *arg, struct kettle_error *err)
 	return rc < 0 ? rc : settings_units_match(db, load->configured, &load->units, err);
 }
 
-/* The time of acceptance on the monotonic clock, which may have restarted since; at least 1. */
-static uint64_t
-accepted_at(const struct clock *clock, int64_t queued_at)
-{
-	int64_t ago_ms = clock_utc_ms(clock) - queued_at;
-	uint64_t now = clock_ns(clock), ago = ago_ms > 0 ? (uint64_t)ago_ms * 1000000 : 0;
-	return ago < now ? now - ago : 1;
-}
-
 /* NULL: the device is not configured, which is logged. The job stays in the database. */
 static struct engine_job *
 add_job(struct engine *engine, int64_t id, int64_t submission, int64_t user, const char *device_name)
@@ -235,7 +226,10 @@ load_job(struct engine *engine, const json_t *row)
 	if (!job)
 		return;
 	job->attempt = attempt;
-	job->stamps.accepted_ns = accepted_at(engine->setup.clock, queued_at);
+	/* The time of acceptance on the monotonic clock, which may have restarted since; at least 1. */
+	int64_t ago_ms = clock_utc_ms(engine->setup.clock) - queued_at;
+	uint64_t now = clock_ns(engine->setup.clock), ago = ago_ms > 0 ? (uint64_t)ago_ms * 1000000 : 0;
+	job->stamps.accepted_ns = ago < now ? now - ago : 1;
 	if (strcmp(state, "running") == 0)
 		engine_job_recover(job, row);
 	else

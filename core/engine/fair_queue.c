@@ -52,14 +52,6 @@ fair_queue_new(void)
 	return xcalloc(1, sizeof(struct fair_queue));
 }
 
-static struct fair_queue_user *
-find_user(const struct fair_queue *queue, int64_t id)
-{
-	struct fair_queue_user key = {.id = id};
-	struct fair_queue_user *const *found = tfind(&key, &queue->by_id, by_user_id);
-	return found ? *found : NULL;
-}
-
 static int64_t
 recent_turn(const struct fair_queue *queue, int64_t id)
 {
@@ -118,7 +110,9 @@ fair_queue_free(struct fair_queue *queue)
 void
 fair_queue_add(struct fair_queue *queue, int64_t id, int64_t order, struct fair_queue_item *item)
 {
-	struct fair_queue_user *user = find_user(queue, id);
+	struct fair_queue_user key = {.id = id};
+	struct fair_queue_user *const *found = tfind(&key, &queue->by_id, by_user_id);
+	struct fair_queue_user *user = found ? *found : NULL;
 	if (!user)
 		user = add_user(queue, id);
 	struct slot *slot = xnew(struct slot, .user = user);

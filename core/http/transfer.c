@@ -414,14 +414,6 @@ set_callbacks(struct transfer *transfer)
 	(void)curl->easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
 }
 
-/* Milliseconds until the deadline, at least one: 0 would mean no limit. */
-static long
-time_left(const struct transfer *transfer)
-{
-	uint64_t now = time_monotonic_ns();
-	return now + NS_PER_MS >= transfer->deadline_ns ? 1 : (long)((transfer->deadline_ns - now) / NS_PER_MS);
-}
-
 static int
 begin_hop(struct transfer *transfer)
 {
@@ -443,7 +435,9 @@ begin_hop(struct transfer *transfer)
 	set_callbacks(transfer);
 	set_connection(transfer);
 	set_method(transfer);
-	long left = time_left(transfer);
+	/* Milliseconds until the deadline, at least one: 0 would mean no limit. */
+	uint64_t now = time_monotonic_ns();
+	long left = now + NS_PER_MS >= transfer->deadline_ns ? 1 : (long)((transfer->deadline_ns - now) / NS_PER_MS);
 	set_number(transfer, CURLOPT_TIMEOUT_MS, request->idle_ms ? 0 : left); /* see transfer_is_late */
 	set_number(
 		transfer, CURLOPT_CONNECTTIMEOUT_MS, left < (long)request->connect_ms ? left : (long)request->connect_ms);

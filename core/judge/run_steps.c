@@ -233,22 +233,16 @@ is_seed(const char *seed)
 	return len && len <= 10 && strspn(seed, "0123456789") == len && atoll(seed) <= SEED_MAX;
 }
 
-/* The seed for tasks that bring their own harness; for Kettle's own, 128 bits that are independent of it. New. */
-static json_t *
-make_secret(const char *seed)
-{
-	uint64_t key[2] = {0};
-	random_bytes(key, sizeof(key));
-	return json_pack(
-		"{s:s, s:o}", "POPCORN_SEED", seed, "KETTLE_SECRET", json_sprintf("%016" PRIx64 "%016" PRIx64, key[0], key[1]));
-}
-
 static int
 add_ranked(const struct run_steps_builder *builder, const char *seed, struct kettle_error *err)
 {
 	if (!is_seed(seed))
 		return kettle_fail(err, KETTLE_EINVAL, "A ranked job needs a secret seed: a decimal number below 2^31.");
-	AUTO_JSON json_t *values = make_secret(seed);
+	/* The seed for tasks that bring their own harness; for Kettle's own, 128 bits that are independent of it. New. */
+	uint64_t key[2] = {0};
+	random_bytes(key, sizeof(key));
+	AUTO_JSON json_t *values = json_pack(
+		"{s:s, s:o}", "POPCORN_SEED", seed, "KETTLE_SECRET", json_sprintf("%016" PRIx64 "%016" PRIx64, key[0], key[1]));
 	for (int secret = 0; secret < 2; secret++)
 		for (int kind = TEST; kind <= LEADERBOARD; kind++)
 			add_kind(builder, &kinds[kind], secret ? values : NULL);

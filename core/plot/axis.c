@@ -29,16 +29,6 @@ add_tick(struct plot_axis *axis, double value, const char *label)
 	(void)snprintf(axis->ticks[axis->count++].label, PLOT_LABEL_SIZE, "%s", label);
 }
 
-/* A date, or, for steps shorter than a day, a date and a time. */
-static void
-label_time(double ms, double step, char ret_label[PLOT_LABEL_SIZE])
-{
-	struct tm tm;
-	time_t seconds = (time_t)(ms / 1e3);
-	(void)gmtime_r(&seconds, &tm);
-	(void)strftime(ret_label, PLOT_LABEL_SIZE, step < DAY ? "%m-%d %H:%M" : "%Y-%m-%d", &tm);
-}
-
 void
 plot_axis_of_times(double first, double last, struct plot_axis *ret_axis)
 {
@@ -52,7 +42,11 @@ plot_axis_of_times(double first, double last, struct plot_axis *ret_axis)
 		step *= 2;
 	for (double at = ceil(ret_axis->low / step) * step; at <= ret_axis->high; at += step) {
 		char label[PLOT_LABEL_SIZE];
-		label_time(at, step, label);
+		/* A date, or, for steps shorter than a day, a date and a time. */
+		struct tm tm;
+		time_t seconds = (time_t)(at / 1e3);
+		(void)gmtime_r(&seconds, &tm);
+		(void)strftime(label, PLOT_LABEL_SIZE, step < DAY ? "%m-%d %H:%M" : "%Y-%m-%d", &tm);
 		add_tick(ret_axis, at, label);
 	}
 }

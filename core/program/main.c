@@ -104,13 +104,6 @@ setup_log(struct app *app, struct kettle_error *err)
 	return rc;
 }
 
-static char *
-login_name(void)
-{
-	const struct passwd *entry = getpwuid(geteuid());
-	return entry && entry->pw_name[0] ? xstrdup(entry->pw_name) : xasprintf("uid%u", (unsigned)geteuid());
-}
-
 /* ---- the stop: from app_stop, at the end of this section, upwards ---- */
 
 /* Frees the plugins last, since work in the pool and open calls end in them. */
@@ -432,7 +425,8 @@ static int
 app_run(struct app *app)
 {
 	struct kettle_error err = {0};
-	app->login = login_name();
+	const struct passwd *entry = getpwuid(geteuid());
+	app->login = entry && entry->pw_name[0] ? xstrdup(entry->pw_name) : xasprintf("uid%u", (unsigned)geteuid());
 	if (app->globals.server)
 		app->token = server_token_read(app->globals.server, NULL);
 	if (setup(app, &err) < 0) {

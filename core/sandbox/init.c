@@ -72,15 +72,6 @@ struct init {
 	bool payload_ended;
 };
 
-static void
-use_loopback(void)
-{
-	struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
-	AUTO_FD int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd >= 0)
-		(void)ioctl(fd, SIOCSIFFLAGS, &request);
-}
-
 /* Ignores failures: its settings are optional. */
 static void
 write_text(int dir, const char *path, const char *text)
@@ -132,8 +123,12 @@ init_prepare(struct init *self, const int *procs)
 	if (!(plan->protections & SANDBOX_PID) && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) && errno != EINVAL)
 		return sandbox_plan_failed(plan, "become a subreaper", NULL);
 	write_text(AT_FDCWD, "/proc/self/oom_score_adj", INIT_OOM_SCORE);
-	if (plan->protections & SANDBOX_NET)
-		use_loopback();
+	if (plan->protections & SANDBOX_NET) {
+		struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+		AUTO_FD int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+		if (fd >= 0)
+			(void)ioctl(fd, SIOCSIFFLAGS, &request);
+	}
 	if (plan->protections & SANDBOX_UTS && sethostname("kettle", 6))
 		return sandbox_plan_failed(plan, "set the host name", NULL);
 	if (plan->protections & SANDBOX_MOUNT && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))

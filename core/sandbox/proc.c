@@ -35,14 +35,6 @@ open_proc(void)
 #endif
 }
 
-/* Shows a file of the root, read-only, at another path. */
-static void
-cover(const char *source, const char *target)
-{
-	if (mount(source, target, NULL, MS_BIND, NULL) == 0)
-		(void)mount(NULL, target, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | PROC_FLAGS, NULL);
-}
-
 /* Writes /proc/stat with all counts but the time of the start (btime) as zeros. */
 static int
 write_idle_stat(int in, int out)
@@ -103,7 +95,8 @@ neutralize_proc(void)
 		AUTO_FD int out = open(PROC_NEUTRAL, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 		bool written = text ? write(out, text, strlen(text)) > 0 : files[i].write(in, out) == 0;
 		if (written)
-			cover(PROC_NEUTRAL, files[i].path);
+			if (mount(PROC_NEUTRAL, files[i].path, NULL, MS_BIND, NULL) == 0)
+				(void)mount(NULL, files[i].path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | PROC_FLAGS, NULL);
 		(void)unlink(PROC_NEUTRAL);
 	}
 }

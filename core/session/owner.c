@@ -116,14 +116,6 @@ board_clock_event(struct board_clock *clock, const struct event *event)
 		tick(clock);
 }
 
-static struct board_clock *
-board_clock_start(struct core *core)
-{
-	struct board_clock *clock = xnew(struct board_clock, .core = core);
-	tick(clock);
-	return clock;
-}
-
 static void
 board_clock_stop(struct board_clock *clock)
 {
@@ -245,7 +237,9 @@ owner_start(struct core *core, struct kettle_error *err)
 	board_purge_wake(maintenance);
 	if (core->setup.is_server) {
 		garbage_collector_start(maintenance);
-		core->board_clock = board_clock_start(core);
+		struct board_clock *clock = xnew(struct board_clock, .core = core);
+		tick(clock);
+		core->board_clock = clock;
 	}
 	return 0;
 }

@@ -176,15 +176,6 @@ read_problem(const struct competition_reader *reader, size_t index)
 		bundle, "error", bundle ? NULL : why.message);
 }
 
-/* A set whose file cannot be read: an error instead of problems. New reference. */
-static json_t *
-unread_set(const struct competition_reader *reader, const char *sentence)
-{
-	const char *name = json_text_or_null(reader->root, "name");
-	return json_pack("{s:s, s:s, s:s, s:n, s:[], s:s}", "name", name && *name ? name : reader->file, "file",
-		reader->file, "description", "", "deadline", "problems", "error", sentence);
-}
-
 /*
  * Reads one competition file and the tasks that it names (folders, or single reference files, seen from it; in an
  * archive ../ ends at its top):
@@ -208,7 +199,10 @@ competition_read(const struct languages *languages, const struct source_dir *sou
 	if (rc == 0)
 		rc = check_competition_file(&reader, &why);
 	if (rc < 0) {
-		*ret_set = unread_set(&reader, why.message);
+		/* A set whose file cannot be read: an error instead of problems. New reference. */
+		const char *name = json_text_or_null(reader.root, "name");
+		*ret_set = json_pack("{s:s, s:s, s:s, s:n, s:[], s:s}", "name", name && *name ? name : reader.file, "file",
+			reader.file, "description", "", "deadline", "problems", "error", why.message);
 		return kettle_fail(err, rc, "%s", why.message);
 	}
 	for (size_t i = 0; i < json_array_size(json_object_get(reader.root, "problems")); i++)
