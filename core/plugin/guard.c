@@ -71,6 +71,13 @@ guard_answer(const struct guard *guard, const struct watch *watch, const char *o
 /* For an operation that answers ENOENT if there is nothing. */
 #define ANSWER_OR_NONE(operation, rc) guard_answer(guard, &watch, "`" operation "`", KETTLE_ENOENT, rc, &why, err)
 
+/* For an operation that cannot fail: `call` is a statement. */
+#define WATCH(operation, call) \
+	const struct guard *guard = self; \
+	const struct watch watch = watch_begin(); \
+	call; \
+	watch_end(&watch, guard->plugin.name, "`" operation "`")
+
 /* ---- languages ---- */
 
 static int
@@ -98,10 +105,7 @@ guard_single_file(
 static json_t *
 guard_language_tools(void *self)
 {
-	const struct guard *guard = self;
-	const struct watch watch = watch_begin();
-	json_t *tools = guard->inner->language->tools(guard->self);
-	watch_end(&watch, guard->plugin.name, "`tools`");
+	WATCH("tools", json_t *tools = guard->inner->language->tools(guard->self));
 	return tools;
 }
 
@@ -115,10 +119,7 @@ guard_probe(void *self, const struct kettle_plan_request *request, json_t **ret_
 static const char *
 guard_remark(void *self)
 {
-	const struct guard *guard = self;
-	const struct watch watch = watch_begin();
-	const char *remark = guard->inner->language->remark(guard->self);
-	watch_end(&watch, guard->plugin.name, "`remark`");
+	WATCH("remark", const char *remark = guard->inner->language->remark(guard->self));
 	return remark;
 }
 
@@ -141,10 +142,7 @@ guard_submit(void *self, const struct kettle_job *job, const json_t *plan, struc
 static void
 guard_cancel(void *self, const char *ref)
 {
-	const struct guard *guard = self;
-	const struct watch watch = watch_begin();
-	guard->inner->runner->cancel(guard->self, ref);
-	watch_end(&watch, guard->plugin.name, "`cancel`");
+	WATCH("cancel", guard->inner->runner->cancel(guard->self, ref));
 }
 
 static int
@@ -157,10 +155,7 @@ guard_recover(void *self, const struct kettle_job *job, const char *handle, stru
 static void
 guard_detach(void *self, const char *ref)
 {
-	const struct guard *guard = self;
-	const struct watch watch = watch_begin();
-	guard->inner->runner->detach(guard->self, ref);
-	watch_end(&watch, guard->plugin.name, "`detach`");
+	WATCH("detach", guard->inner->runner->detach(guard->self, ref));
 }
 
 /* An answer that comes later. */
@@ -191,16 +186,24 @@ pending_begun(struct pending *pending, int rc)
 }
 
 static void
-on_guard_answered(void *arg, const struct kettle_error *err, json_t *result)
+pending_end(struct pending *pending, const struct kettle_error *err, json_t *result)
 {
-	struct pending *pending = arg;
 	struct kettle_error mended;
 	if (err && err->code) {
 		(void)guard_fail(pending->guard, pending->operation, 0, err->code, err, &mended);
 		err = &mended;
 	}
-	pending->answered(pending->arg, err, result);
+	if (pending->alive)
+		pending->alive(pending->arg, err);
+	else
+		pending->answered(pending->arg, err, result);
 	free(pending);
+}
+
+static void
+on_guard_answered(void *arg, const struct kettle_error *err, json_t *result)
+{
+	pending_end(arg, err, result);
 }
 
 static int
@@ -216,24 +219,14 @@ guard_describe(void *self, const json_t *unit, void (*done)(void *arg, const str
 static int
 guard_same_machine(void *self, const json_t *unit, const json_t *other)
 {
-	const struct guard *guard = self;
-	const struct watch watch = watch_begin();
-	int same = guard->inner->runner->same_machine(guard->self, unit, other);
-	watch_end(&watch, guard->plugin.name, "`same_machine`");
+	WATCH("same_machine", int same = guard->inner->runner->same_machine(guard->self, unit, other));
 	return same;
 }
 
 static void
 on_guard_alive(void *arg, const struct kettle_error *err)
 {
-	struct pending *pending = arg;
-	struct kettle_error mended;
-	if (err && err->code) {
-		(void)guard_fail(pending->guard, pending->operation, 0, err->code, err, &mended);
-		err = &mended;
-	}
-	pending->alive(pending->arg, err);
-	free(pending);
+	pending_end(arg, err, NULL);
 }
 
 static int
@@ -296,10 +289,7 @@ guard_check(void *self, struct kettle_error *err)
 static void
 guard_event(void *self, const json_t *event)
 {
-	const struct guard *guard = self;
-	const struct watch watch = watch_begin();
-	guard->inner->frontend->event(guard->self, event);
-	watch_end(&watch, guard->plugin.name, "`event`");
+	WATCH("event", guard->inner->frontend->event(guard->self, event));
 }
 
 static int

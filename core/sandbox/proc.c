@@ -94,9 +94,8 @@ neutralize_proc(void)
 			continue;
 		AUTO_FD int out = open(PROC_NEUTRAL, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 		bool written = text ? write(out, text, strlen(text)) > 0 : files[i].write(in, out) == 0;
-		if (written)
-			if (mount(PROC_NEUTRAL, files[i].path, NULL, MS_BIND, NULL) == 0)
-				(void)mount(NULL, files[i].path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | PROC_FLAGS, NULL);
+		if (written && mount(PROC_NEUTRAL, files[i].path, NULL, MS_BIND, NULL) == 0)
+			(void)mount(NULL, files[i].path, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | PROC_FLAGS, NULL);
 		(void)unlink(PROC_NEUTRAL);
 	}
 }
