@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON from other machines, bounded before it is parsed: a value takes up to a hundred times the bytes of its text. */
-#ifndef KETTLE_BASE_BOUNDED_JSON_H
-#define KETTLE_BASE_BOUNDED_JSON_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -23,5 +22,3 @@
  * use inside another sentence. [any]
  */
 json_t *bounded_json_parse(const char *text, size_t len, size_t max_values, size_t flags, struct kettle_error *err);
-
-#endif

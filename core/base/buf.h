@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Growing bytes. All [any]. */
-#ifndef KETTLE_BASE_BUF_H
-#define KETTLE_BASE_BUF_H
+#pragma once
 
 #include <kettle/error.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ char *buf_take(struct buf *buf);
 void buf_free(struct buf *buf);
 
 #define AUTO_BUF __attribute__((cleanup(buf_free)))
-
-#endif

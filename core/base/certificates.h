@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The certificates that this system trusts. */
-#ifndef KETTLE_BASE_CERTIFICATES_H
-#define KETTLE_BASE_CERTIFICATES_H
+#pragma once
 
 /*
  * The PEM file with them, at the places of the common distributions; NULL: there is none. A TLS library that was built
  * on another distribution looks elsewhere. Static. [any]
  */
 const char *certificates_of_system(void);
-
-#endif

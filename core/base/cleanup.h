@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cleanup attributes: a variable releases what it holds at the end of its scope, unless STEAL has taken it. */
-#ifndef KETTLE_BASE_CLEANUP_H
-#define KETTLE_BASE_CLEANUP_H
+#pragma once
 
 #include <dirent.h>
 #include <jansson.h>
@@ -78,5 +77,3 @@ cleanup_fd(int *pointer)
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 /* The struct that contains the member at this address. */
 #define CONTAINER_OF(address, type, member) ((type *)((char *)(address)-offsetof(type, member)))
-
-#endif

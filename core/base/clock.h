@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The clock for timers and durations; a test has a simulated one, which moves only where the test says so. */
-#ifndef KETTLE_BASE_CLOCK_H
-#define KETTLE_BASE_CLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ void clock_advance(struct clock *clock, uint64_t ms);
 void clock_stall(struct clock *clock, uint64_t ms);
 /* Sets the calendar of a simulated clock, as an operator who corrects it would; no timer runs. */
 void clock_set_utc(struct clock *clock, int64_t utc_ms);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes inside JSON: base64, and contents as plans carry them. All [any]. */
-#ifndef KETTLE_BASE_CONTENTS_H
-#define KETTLE_BASE_CONTENTS_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -19,5 +18,3 @@ int base64url_decode(const char *text, size_t size, void **ret_data, size_t *ret
 int contents_bytes(const json_t *contents, char **ret_data, size_t *ret_size, struct kettle_error *err);
 /* Contents of bytes: text where they are UTF-8 without NUL, else base64. New reference. */
 json_t *contents_json(const void *data, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Comma-separated values, RFC 4180, for programs and for spreadsheets. [any] */
-#ifndef KETTLE_BASE_CSV_H
-#define KETTLE_BASE_CSV_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -12,5 +11,3 @@
  * is written as JSON. Text that a spreadsheet would evaluate as a formula gets an apostrophe before it.
  */
 void csv_put(FILE *out, const json_t *row, bool names);
-
-#endif

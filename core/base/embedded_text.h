@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Text files of the tree that libcore carries inside (build-aux/embed.awk). */
-#ifndef KETTLE_BASE_EMBEDDED_TEXT_H
-#define KETTLE_BASE_EMBEDDED_TEXT_H
+#pragma once
 
 extern const char competition_schema[]; /* core/task/competition.schema.json */
 extern const char task_schema[];        /* core/task/task.schema.json */
@@ -31,5 +30,3 @@ extern const char schema_0022[];        /* core/store/schema/0022.sql */
 extern const char schema_0023[];        /* core/store/schema/0023.sql */
 extern const char schema_0024[];        /* core/store/schema/0024.sql */
 extern const char schema_0025[];        /* core/store/schema/0025.sql */
-
-#endif

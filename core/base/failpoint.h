@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Named points at which the crash tests let a process die; nothing without --enable-failpoints. */
-#ifndef KETTLE_BASE_FAILPOINT_H
-#define KETTLE_BASE_FAILPOINT_H
+#pragma once
 
 #ifdef KETTLE_FAILPOINTS
 #include <signal.h>
@@ -31,6 +30,4 @@ failpoint(const char *name)
 }
 #else
 #define failpoint(name) ((void)0)
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files: read bounded, written whole, removed without following links. All [any], all blocking. */
-#ifndef KETTLE_BASE_FILE_H
-#define KETTLE_BASE_FILE_H
+#pragma once
 
 #include <kettle/error.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ const char *path_below(const char *path, const char *folder);
 int path_check_inside(const char *path, struct kettle_error *err);
 /* The folder that holds the running program; new string; NULL: /proc is missing. */
 char *path_program_dir(void);
-
-#endif

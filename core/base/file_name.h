@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of files in paths. [any] */
-#ifndef KETTLE_BASE_FILE_NAME_H
-#define KETTLE_BASE_FILE_NAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -29,5 +28,3 @@ file_name_order(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Hashes and random bytes. All [any]. */
-#ifndef KETTLE_BASE_HASH_H
-#define KETTLE_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ void sha256_free(struct sha256 *digest); /* NULL is allowed */
 char *random_token(const char *prefix, char ret_hash[65]);
 /* Bytes of a cryptographic random source. Never fails: aborts where the kernel has none. */
 void random_bytes(void *data, size_t size);
-
-#endif

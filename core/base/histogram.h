@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How durations are distributed: counts in fixed buckets, for monitoring. One thread at a time. */
-#ifndef KETTLE_BASE_HISTOGRAM_H
-#define KETTLE_BASE_HISTOGRAM_H
+#pragma once
 
 #include <jansson.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ struct histogram {
 void histogram_add(struct histogram *histogram, double seconds);
 /* {"buckets": [{"le": seconds, null for the last, "count": durations up to it}], "sum": seconds, "count"}. New reference. */
 json_t *histogram_json(const struct histogram *histogram);
-
-#endif

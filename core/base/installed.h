@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the parts of an installation are, which may have been moved as a whole. [any] */
-#ifndef KETTLE_BASE_INSTALLED_H
-#define KETTLE_BASE_INSTALLED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ char *installed_relative_path(const char *from, const char *to);
  * belongs to this program. It may not exist. New string.
  */
 char *installed_tasks(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The error of a measured number, as far as it is known. All [any]. */
-#ifndef KETTLE_BASE_INTERVAL_H
-#define KETTLE_BASE_INTERVAL_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -25,5 +24,3 @@ interval_is_close(const struct interval *smaller, const struct interval *larger)
 	return smaller->known && larger->known &&
 		   larger->value - smaller->value <= sqrt(smaller->above * smaller->above + larger->below * larger->below);
 }
-
-#endif

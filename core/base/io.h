@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole reads and writes, and the limit of open files. All [any]. */
-#ifndef KETTLE_BASE_IO_H
-#define KETTLE_BASE_IO_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -14,5 +13,3 @@ int write_sparse(int fd, const char *data, size_t size);
 ssize_t read_all(int fd, void *data, size_t size);
 /* Raises this process's limit of open files as far as it may go. */
 void open_files_raise(void);
-
-#endif

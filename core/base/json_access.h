@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading members of JSON objects that may be absent, or NULL, or of another type. Results belong to the object. All [any]. */
-#ifndef KETTLE_BASE_JSON_ACCESS_H
-#define KETTLE_BASE_JSON_ACCESS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -97,5 +96,3 @@ list_find(const json_t *list, const char *key, const char *text)
 			return item;
 	return NULL;
 }
-
-#endif

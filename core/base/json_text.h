@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON as it is shown and written for people and programs. */
-#ifndef KETTLE_BASE_JSON_TEXT_H
-#define KETTLE_BASE_JSON_TEXT_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -10,5 +9,3 @@
 char *json_text(const json_t *value, size_t flags);
 /* Writes the same text to a stream; nothing for a value that cannot be written as JSON. [any] */
 void json_print(const json_t *value, FILE *out, size_t flags);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Cuts a stream of bytes into lines of bounded length. One thread at a time. */
-#ifndef KETTLE_BASE_LINE_H
-#define KETTLE_BASE_LINE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ void line_skip(struct line_reader *reader);
 /* From inside fn: takes the memory that holds the line, which the caller frees. The reader copies the bytes after the line. */
 void *line_take(struct line_reader *reader);
 void line_free(struct line_reader *reader);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The difference of two texts by lines, in bounded time and memory. [any] */
-#ifndef KETTLE_BASE_LINE_DIFF_H
-#define KETTLE_BASE_LINE_DIFF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ struct line_diff {
  */
 void line_diff(
 	const struct line_diff_text *before, const struct line_diff_text *after, size_t max_bytes, struct line_diff *ret);
-
-#endif

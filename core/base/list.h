@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Singly linked lists whose elements have a `next`; the head is a pointer to the first, NULL when empty. */
-#ifndef KETTLE_BASE_LIST_H
-#define KETTLE_BASE_LIST_H
+#pragma once
 
 /* Adds an element at the end. */
 #define LIST_APPEND(head, element) \
@@ -21,5 +20,3 @@
 		if (*at_) \
 			*at_ = (element)->next; \
 	} while (0)
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The log: one line an entry on stderr, in a form that journald understands. All [any] but log_setup. */
-#ifndef KETTLE_BASE_LOG_H
-#define KETTLE_BASE_LOG_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/host.h>
@@ -45,5 +44,3 @@ bool log_event_due(void);
 void log_event(const char *area, const char *message, json_t *fields_take);
 /* log_event_due at this time, in ms of any clock (exported for its test). */
 bool log_event_due_at(uint64_t now_ms);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The headers that a compiler has not found, by what it printed. [any] */
-#ifndef KETTLE_BASE_MISSING_HEADER_H
-#define KETTLE_BASE_MISSING_HEADER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -31,5 +30,3 @@ missing_header_find(const char *text, bool (*fits)(void *arg, const char *name),
 		}
 	return false;
 }
-
-#endif

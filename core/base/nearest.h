@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* "Did you mean …": the known name that a mistyped one was meant to be. All [any]. */
-#ifndef KETTLE_BASE_NEAREST_H
-#define KETTLE_BASE_NEAREST_H
+#pragma once
 
 #include <jansson.h>
 
@@ -14,5 +13,3 @@ const char *nearest(const char *word, const char *const *candidates);
 const char *nearest_key(const char *word, const json_t *object);
 /* The end of a sentence, "%s%s%s", that asks for the near name (a variable, or NULL). */
 #define NEAREST_END(near) (near) ? "; did you mean `" : ".", (near) ? (near) : "", (near) ? "`?" : ""
-
-#endif

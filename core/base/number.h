@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers from outside, read strictly, and as they are shown. */
-#ifndef KETTLE_BASE_NUMBER_H
-#define KETTLE_BASE_NUMBER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ bool number_parse_size(const char *text, long long *ret_bytes);
 #define NUMBER_TEXT_SIZE 32
 /* The fewest digits that read back as the same number, which is finite: "0.00001" is 1e-5. [any] */
 void number_text(double number, char ret_text[NUMBER_TEXT_SIZE]);
-
-#endif

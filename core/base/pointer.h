@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON pointers (RFC 6901): how a node of a value is named between the parser, the checker and people. All [any]. */
-#ifndef KETTLE_BASE_POINTER_H
-#define KETTLE_BASE_POINTER_H
+#pragma once
 
 #include <jansson.h>
 
@@ -15,5 +14,3 @@ void pointer_add_index(struct buf *pointer, size_t index);
 void pointer_add_path(struct buf *out, const char *pointer);
 /* Replaces the value at the pointer (value NULL: removes it), if there is one. "" empties the document. */
 void pointer_replace(json_t *document, const char *pointer, json_t *value_take);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The !POPCORN header of a submission. Pure. */
-#ifndef KETTLE_BASE_POPCORN_HEADER_H
-#define KETTLE_BASE_POPCORN_HEADER_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -18,5 +17,3 @@
 int popcorn_header_parse(const char *code, size_t size, json_t **ret_header, struct kettle_error *err);
 /* Adds the code to a buffer without the directives of its first comment block. [any] */
 void popcorn_header_strip(const char *code, size_t size, struct buf *text);
-
-#endif

@@ -9,8 +9,7 @@
  * submissions s, jobs j, leaderboards b and users u, there with its comma and its name (store/db.h). shape: of the member. in: where
  * else it is shown, see struct ranking_column.
  */
-#ifndef KETTLE_BASE_RANKING_COLUMNS_H
-#define KETTLE_BASE_RANKING_COLUMNS_H
+#pragma once
 
 #include "base/view_column.h"
 
@@ -54,5 +53,3 @@ struct ranking_column {
 #define RANKING_DATA(name, type, best, run, shape, in) {#name, {0}, RANKING_UNPACK in},
 #define RANKING_SHOWN(name, type, best, run, shape, in, place, ...) {#name, __VA_ARGS__, RANKING_UNPACK in},
 static const struct ranking_column ranking_columns[] = {RANKING_COLUMNS(RANKING_DATA, RANKING_SHOWN)};
-
-#endif

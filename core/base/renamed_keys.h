@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keys of configuration files that had another name. Both are accepted until 1.0. */
-#ifndef KETTLE_BASE_RENAMED_KEYS_H
-#define KETTLE_BASE_RENAMED_KEYS_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ struct renamed_key {
  */
 json_t *renamed_keys_apply(
 	json_t *root, const struct renamed_key *keys, size_t count, const char *file, json_t *places);
-
-#endif

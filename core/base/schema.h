@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The one checker: a value against a schema, for options, configuration, tasks, plans and requests. */
-#ifndef KETTLE_BASE_SCHEMA_H
-#define KETTLE_BASE_SCHEMA_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -54,5 +53,3 @@ const json_t *schema_resolve(const json_t *root, const json_t *schema);
 bool schema_type_matches(const json_t *type, const json_t *value);
 /* Whether an alternative of oneOf is meant: by type and by the required keys. [any] */
 bool schema_fits(const json_t *root, const json_t *schema, const json_t *value);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* All headers for bytes and text: a growing buffer, UTF-8, nearest names, hashes, base64, times. */
-#ifndef KETTLE_BASE_TEXT_H
-#define KETTLE_BASE_TEXT_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/contents.h"
@@ -9,5 +8,3 @@
 #include "base/nearest.h"
 #include "base/times.h"
 #include "base/utf8.h"
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Times: stamps for the edges, clocks for durations, deadlines that people write. All [any]. */
-#ifndef KETTLE_BASE_TIMES_H
-#define KETTLE_BASE_TIMES_H
+#pragma once
 
 #include <kettle/error.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ uint64_t time_monotonic_ns(void);
 int time_parse_deadline(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err);
 /* The same of a time at which something begins: a date is its beginning, 00:00 UTC. */
 int time_parse_opening(const char *text, int64_t now_ms, int64_t *ret_ms, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* UTF-8: checking bytes, and making valid text of them. All [any]. */
-#ifndef KETTLE_BASE_UTF8_H
-#define KETTLE_BASE_UTF8_H
+#pragma once
 
 #include "base/buf.h"
 
@@ -42,5 +41,3 @@ void utf8_copy(char *to, size_t size, const char *text);
 char *sanitize_line(const char *text, size_t max_characters);
 /* The same for a text of several lines, which keep their ends and their indentation. */
 char *sanitize_text(const char *text, size_t max_characters);
-
-#endif

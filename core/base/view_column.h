@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A column of a table for people: of a command's answer, or of what a frontend draws itself. */
-#ifndef KETTLE_BASE_VIEW_COLUMN_H
-#define KETTLE_BASE_VIEW_COLUMN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ struct view_column {
 	{ \
 		title, cell, false, true, order \
 	}
-
-#endif

@@ -6,8 +6,7 @@
  * Each program gives jansson the same functions at its start (json_set_alloc_funcs(xmalloc, free)), so json_object(),
  * json_set… and json_dumps fail only for what they are given: text that is not UTF-8, a wrong format.
  */
-#ifndef KETTLE_BASE_XALLOC_H
-#define KETTLE_BASE_XALLOC_H
+#pragma once
 
 #include <stddef.h>
 
@@ -28,5 +27,3 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2), ma
 void xalloc_return_large(void);
 /* Gives memory back to the system after a JSON value of `size` bytes of text is freed; takes ms, so only from a MiB on. */
 void xalloc_trim(size_t size);
-
-#endif

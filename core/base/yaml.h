@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* YAML becomes JSON, with the places kept for messages. */
-#ifndef KETTLE_BASE_YAML_H
-#define KETTLE_BASE_YAML_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -55,5 +54,3 @@ int yaml_fail_at(const char *name, const json_t *places, const char *pointer, st
  * is another node. [any]
  */
 int yaml_edit(const char *text, size_t size, const json_t *edits, char **ret_text, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Common parts of the files that read or write zips. */
-#ifndef KETTLE_BASE_ZIP_CLEANUP_H
-#define KETTLE_BASE_ZIP_CLEANUP_H
+#pragma once
 
 #include <zip.h>
 
@@ -15,5 +14,3 @@ cleanup_zip(zip_t **zip)
 		zip_discard(*zip);
 }
 #define AUTO_ZIP __attribute__((cleanup(cleanup_zip)))
-
-#endif

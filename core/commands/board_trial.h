@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tries the tasks of leaderboards before they are created or changed: the trial of a command. */
-#ifndef KETTLE_COMMANDS_BOARD_TRIAL_H
-#define KETTLE_COMMANDS_BOARD_TRIAL_H
+#pragma once
 
 #include "session/command.h"
 
@@ -24,5 +23,3 @@ int board_trial_check(
 void board_trial_imports(const json_t *trial, const char *name, json_t *bundle);
 /* Adds `tried` to the answer of a command. */
 void board_trial_tell(const json_t *trial, const char *name, json_t *answer);
-
-#endif

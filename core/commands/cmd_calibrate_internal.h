@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by device.calibrate and device.verify. Loop thread, except what runs on the store's or the pool's. */
-#ifndef KETTLE_COMMANDS_CMD_CALIBRATE_INTERNAL_H
-#define KETTLE_COMMANDS_CMD_CALIBRATE_INTERNAL_H
+#pragma once
 
 #include "engine/inflight.h"
 #include "judge/verdict.h"
@@ -119,5 +118,3 @@ void calibrate_boards(struct calibration_run *c);
 /* Removes from a calibration the tasks that no board has any more. On the store's thread. */
 int calibrate_boards_prune(struct db *db, json_t *calibration, struct kettle_error *err);
 void calibrate_boards_free(struct calibration_boards *boards);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Common parts of the rows of the command table: choices, arguments, parts of help and of views. */
-#ifndef KETTLE_COMMANDS_COMMAND_PARTS_H
-#define KETTLE_COMMANDS_COMMAND_PARTS_H
+#pragma once
 
 #include "judge/capture.h"
 #include "session/command.h"
@@ -96,5 +95,3 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define OBSTACLES \
 	"{obstacles@@\n{unit} {cause=operator?waits for its operator|cannot be reached} since {since:time}: {error}}"
 #define CHANGED "{unit}: {state=failed?stays disabled: {!error}|{state}}"
-
-#endif

@@ -3,8 +3,7 @@
  * The handlers of the command table, a section per file; command.h has their form. A row has a command's purpose,
  * arguments, right and answer; this file has the rest: events, errors and dependencies.
  */
-#ifndef KETTLE_COMMANDS_HANDLERS_H
-#define KETTLE_COMMANDS_HANDLERS_H
+#pragma once
 
 #include "session/command.h"
 
@@ -317,5 +316,3 @@ command_engine_fn cmd_logout;     /* revokes the token, and forgets it */
 /* ---- cmd_version.c: the parts of this installation. The caller's process ---- */
 
 command_engine_fn cmd_version;
-
-#endif

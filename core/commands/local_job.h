@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs that no queue knows: a plan on one unit, for a command of this process that waits for its end. Loop thread. */
-#ifndef KETTLE_COMMANDS_LOCAL_JOB_H
-#define KETTLE_COMMANDS_LOCAL_JOB_H
+#pragma once
 
 #include "judge/plan.h"
 #include "session/core.h"
@@ -37,5 +36,3 @@ void local_job_progress(struct core *core, uint64_t caller, const char *device, 
 /* Publishes an event of a job of this process as such progress, without the secrets of the plan. */
 void local_job_publish(
 	struct core *core, uint64_t caller, const struct plan *plan, const char *device, const json_t *event);
-
-#endif

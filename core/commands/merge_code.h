@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Short codes that one person shows and another, or the same one elsewhere, types: 50 random bits. */
-#ifndef KETTLE_COMMANDS_MERGE_CODE_H
-#define KETTLE_COMMANDS_MERGE_CODE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@
 void merge_code_draw(char ret_code[MERGE_CODE_TEXT], char ret_hash[65]);
 /* The hash of a code as it was typed, without case, blanks and dashes. False: it is none. [any] */
 bool merge_code_read(const char *typed, char ret_hash[65]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Handlers whose work blocks: a thread of the pool does it, then the loop answers the command. */
-#ifndef KETTLE_COMMANDS_POOL_CALL_H
-#define KETTLE_COMMANDS_POOL_CALL_H
+#pragma once
 
 #include "session/command.h"
 
@@ -41,5 +40,3 @@ void pool_call_start(struct core *core, const struct actor *actor, const json_t 
 	void (*then)(struct pool_call *call), kettle_answer answer, void *arg);
 /* Answers with the result, or the error, and frees the call. */
 void pool_call_answer(struct pool_call *call);
-
-#endif

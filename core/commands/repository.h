@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the archive of a repository. */
-#ifndef KETTLE_COMMANDS_REPOSITORY_H
-#define KETTLE_COMMANDS_REPOSITORY_H
+#pragma once
 
 #include <kettle/error.h>
 
@@ -12,5 +11,3 @@
  */
 int repository_archive(
 	const char *repository, const char *branch, char **ret_url, char **ret_label, struct kettle_error *err);
-
-#endif

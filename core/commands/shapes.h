@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Common parts of answers: words and objects. A section per file of rows; parts that two of them use come first. */
-#ifndef KETTLE_COMMANDS_SHAPES_H
-#define KETTLE_COMMANDS_SHAPES_H
+#pragma once
 
 #include "base/cleanup.h"
 #include "base/ranking_columns.h"
@@ -491,5 +490,3 @@ static const struct shape option_shape[] = {MEMBER("key", SHAPE_STRING),
 static const struct shape change_shape[] = {MEMBER("key", SHAPE_STRING),
 	MEMBER("change", SHAPE_STRING, .help = "what comes behind the key in a sentence"), {0}};
 #define CONFIG_CHANGES ARRAY(SHARED("config_change", change_shape))
-
-#endif

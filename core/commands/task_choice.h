@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which of the languages that can make a task of one reference file run it on the devices at hand. Loop thread. */
-#ifndef KETTLE_COMMANDS_TASK_CHOICE_H
-#define KETTLE_COMMANDS_TASK_CHOICE_H
+#pragma once
 
 #include "session/core.h"
 
@@ -25,5 +24,3 @@ void task_choose(struct core *core, const struct task_source *source, const char
 	void (*done)(void *arg, const json_t *languages), void *arg);
 /* Stores the only language as `lang` of the arguments. EINVAL, with that member: there are several. */
 int task_choice_take(const json_t *languages, const char *file, json_t *args, struct kettle_error *err);
-
-#endif

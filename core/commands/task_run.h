@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One run of a task here and now, without a database: a job that no queue knows. Loop thread. */
-#ifndef KETTLE_COMMANDS_TASK_RUN_H
-#define KETTLE_COMMANDS_TASK_RUN_H
+#pragma once
 
 #include "engine/inflight.h"
 #include "judge/verdict.h"
@@ -36,5 +35,3 @@ struct task_run {
 void task_run_begin(void *arg);
 /* Calls `ended` and frees the run, which no runner has. */
 void task_run_end(struct task_run *run);
-
-#endif

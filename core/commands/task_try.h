@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tries a task on its devices: what it needs, then its template, once on each that is free. Loop thread. */
-#ifndef KETTLE_COMMANDS_TASK_TRY_H
-#define KETTLE_COMMANDS_TASK_TRY_H
+#pragma once
 
 #include "session/core.h"
 
@@ -28,5 +27,3 @@ void task_try(struct core *core, const struct waiter *waiter, const json_t *bund
 const json_t *task_try_obstacle(const json_t *tried);
 /* The imports on all devices together. New reference. */
 json_t *task_try_imports(const json_t *tried);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The configuration: one YAML file, every section optional, checked before anything starts. */
-#ifndef KETTLE_CONFIG_CONFIGURATION_H
-#define KETTLE_CONFIG_CONFIGURATION_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -88,5 +87,3 @@ void config_compare(
  * config->root become invalid.
  */
 void config_adopt(struct config *config, const struct config *fresh);
-
-#endif

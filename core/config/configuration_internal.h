@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files of the configuration. */
-#ifndef KETTLE_CONFIG_CONFIGURATION_INTERNAL_H
-#define KETTLE_CONFIG_CONFIGURATION_INTERNAL_H
+#pragma once
 
 #include "config/configuration.h"
 
@@ -10,5 +9,3 @@
 
 /* Brings the devices of root into the form in configuration.h. EINVAL. */
 int config_devices(struct config *config, struct kettle_error *err);
-
-#endif

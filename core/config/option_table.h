@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Option tables: as a schema, as help, and applied to a section of the configuration. */
-#ifndef KETTLE_CONFIG_OPTION_TABLE_H
-#define KETTLE_CONFIG_OPTION_TABLE_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -50,5 +49,3 @@ bool option_table_drop(const struct option_table *table, json_t *options, const 
 json_t *option_table_json(const struct option_table *table);
 /* A path of the configuration made absolute: `~/` by HOME, a relative one by base. New string. [any] */
 char *option_table_path(const char *path, const char *base);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The rules that every plugin must keep, checked on one: `kettle plugin test FILE.so`. */
-#ifndef KETTLE_CONFORMANCE_CONFORMANCE_H
-#define KETTLE_CONFORMANCE_CONFORMANCE_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -27,5 +26,3 @@ struct conformance_setup {
  * needs. EIO. [any]
  */
 int conformance_run(const struct conformance_setup *setup, json_t **ret_results, struct kettle_error *err);
-
-#endif

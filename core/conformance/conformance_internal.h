@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files of the conformance checks. */
-#ifndef KETTLE_CONFORMANCE_CONFORMANCE_INTERNAL_H
-#define KETTLE_CONFORMANCE_CONFORMANCE_INTERNAL_H
+#pragma once
 
 #include <kettle/testing.h>
 
@@ -45,5 +44,3 @@ int conformance_leaks(struct subject *subject, struct kettle_error *err);
 int conformance_listens(struct subject *subject, struct kettle_error *err);
 int conformance_texts(struct subject *subject, struct kettle_error *err);
 int conformance_skeletons(struct subject *subject, struct kettle_error *err);
-
-#endif

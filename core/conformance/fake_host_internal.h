@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files of the fake host. */
-#ifndef KETTLE_CONFORMANCE_FAKE_HOST_INTERNAL_H
-#define KETTLE_CONFORMANCE_FAKE_HOST_INTERNAL_H
+#pragma once
 
 #include <kettle/testing.h>
 
@@ -84,5 +83,3 @@ int fake_follow(const struct kettle_host *host, const struct kettle_subscription
 void fake_unlink_request(struct answer *answer);
 size_t fake_callers_count(const struct kettle_fake *fake);
 void fake_callers_free(struct kettle_fake *fake);
-
-#endif

@@ -14,8 +14,7 @@
  *      ▲                                      │
  *      └────────── handed back, lost ─────────┘
  */
-#ifndef KETTLE_ENGINE_ENGINE_H
-#define KETTLE_ENGINE_ENGINE_H
+#pragma once
 
 #include "base/clock.h"
 #include "engine/inflight.h"
@@ -105,5 +104,3 @@ void engine_limit(struct engine *engine, int64_t artifact_bytes, int64_t artifac
 void engine_stop(struct engine *engine, uint64_t grace_ms, void (*done)(void *arg), void *arg);
 /* Call it after engine_stop's done. NULL is allowed. */
 void engine_free(struct engine *engine);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that the files of the engine share. */
-#ifndef KETTLE_ENGINE_ENGINE_INTERNAL_H
-#define KETTLE_ENGINE_ENGINE_INTERNAL_H
+#pragma once
 
 #include "base/histogram.h"
 #include "engine/engine.h"
@@ -440,5 +439,3 @@ void heartbeat_tick(struct engine *engine);
 /* engine/engine.c */
 /* Starts all jobs that can start. Other files set `dirty` instead, and the loop runs this before it waits. */
 void engine_schedule(struct engine *engine);
-
-#endif

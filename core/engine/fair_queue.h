@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The queue of one device: fair between users, in order within one. Pure. */
-#ifndef KETTLE_ENGINE_FAIR_QUEUE_H
-#define KETTLE_ENGINE_FAIR_QUEUE_H
+#pragma once
 
 #include "engine/rank_tree.h"
 
@@ -35,5 +34,3 @@ void fair_queue_remove(struct fair_queue *queue, struct fair_queue_item *item);
 size_t fair_queue_length(const struct fair_queue *queue);
 /* How many jobs would be taken before this one if nothing else came: 0 is next. */
 size_t fair_queue_position(const struct fair_queue *queue, const struct fair_queue_item *item);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The jobs that runners have: routes a runner's reports to the owner of the job. Loop thread. */
-#ifndef KETTLE_ENGINE_INFLIGHT_H
-#define KETTLE_ENGINE_INFLIGHT_H
+#pragma once
 
 #include "judge/completion.h"
 
@@ -32,5 +31,3 @@ int inflight_add(struct inflight *inflight, struct inflight_job *job);
 /* Does nothing if the job is not registered. */
 void inflight_remove(struct inflight *inflight, struct inflight_job *job);
 struct inflight_job *inflight_find(const struct inflight *inflight, const char *ref);
-
-#endif

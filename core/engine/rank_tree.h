@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A sorted set that knows how many of its elements come before a key. Pure. */
-#ifndef KETTLE_ENGINE_RANK_TREE_H
-#define KETTLE_ENGINE_RANK_TREE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct rank_node *rank_tree_first(struct rank_node *tree);
 /* The number of elements with a lower key. */
 size_t rank_tree_rank(const struct rank_node *tree, struct rank_key key);
 size_t rank_tree_count(const struct rank_node *tree);
-
-#endif

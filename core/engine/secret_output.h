@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The output of secret runs that a failed machine or a signal ended, in a file for operators. */
-#ifndef KETTLE_ENGINE_SECRET_OUTPUT_H
-#define KETTLE_ENGINE_SECRET_OUTPUT_H
+#pragma once
 
 #include "judge/verdict.h"
 
@@ -21,5 +20,3 @@ bool secret_output_wanted(const struct verdict *verdict, const struct completion
 char *secret_output_text(const struct verdict *verdict, const struct completion *completion, const char *head);
 /* Appends the text to the file, which only its owner can read. KETTLE_EIO: it cannot be written. [any, blocks] */
 int secret_output_write(const char *path, const char *text, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kettle-gpu: what the makers' libraries report of this machine's GPUs, as JSON. A member that a GPU lacks is left out. */
-#ifndef KETTLE_GPU_GPU_H
-#define KETTLE_GPU_GPU_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -41,5 +40,3 @@ void facts_number(json_t *gpu, const char *key, uint64_t number);
  */
 int nvml_read(const char *library, json_t *gpus, struct kettle_error *err);
 int rocm_read(const char *library, const char *topology, json_t *gpus, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Outgoing HTTP for plugins: http and http_cancel of kettle/host.h. Used by the core's host and the fake one. */
-#ifndef KETTLE_HTTP_HTTP_H
-#define KETTLE_HTTP_HTTP_H
+#pragma once
 
 #include "loop/loop_services.h"
 
@@ -52,5 +51,3 @@ size_t http_paused(const struct http *http);
  * loop_close, which frees the requests still on their way to the loop. NULL is allowed.
  */
 void http_close(struct http *http);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files of core/http. */
-#ifndef KETTLE_HTTP_HTTP_INTERNAL_H
-#define KETTLE_HTTP_HTTP_INTERNAL_H
+#pragma once
 
 #include "http/http.h"
 
@@ -88,5 +87,3 @@ struct http_request *http_thread_take(struct http_thread *thread, struct http_re
 size_t http_thread_paused(struct http_thread *thread);
 /* Ends all requests under way, joins the thread, frees it. Requests that were given and not taken are the caller's again. */
 void http_thread_join(struct http_thread *thread);
-
-#endif

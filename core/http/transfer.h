@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One request on the thread: its hops, from the first attempt to the answer. */
-#ifndef KETTLE_HTTP_TRANSFER_H
-#define KETTLE_HTTP_TRANSFER_H
+#pragma once
 
 #if KETTLE_HAVE_HTTP
 #include "http/http_internal.h"
@@ -115,6 +114,4 @@ size_t transfer_on_read(char *into, size_t one, size_t size, void *arg);
 int transfer_on_seek(void *arg, curl_off_t offset, int origin);
 /* Forgets the part of an answer that has arrived, before another answer comes. */
 void transfer_forget_answer(struct transfer *transfer);
-#endif
-
 #endif

@@ -14,8 +14,7 @@
  * them. They hold for that task alone, since another task may have the same cases, and are stored under its hash
  * (task.h). A task that was measured and has none is stored with {}.
  */
-#ifndef KETTLE_JUDGE_CALIBRATION_H
-#define KETTLE_JUDGE_CALIBRATION_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -71,5 +70,3 @@ bool calibration_has_task(const json_t *calibration, const char *hash);
 int calibration_set_task(json_t *calibration, const char *hash, json_t *names, struct kettle_error *err);
 /* Forgets all tasks whose hash is no key of `hashes`. [any] */
 void calibration_keep_tasks(json_t *calibration, const json_t *hashes);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The scope of a profile: which benchmarks, and which launches of kernels. Pure. */
-#ifndef KETTLE_JUDGE_CAPTURE_H
-#define KETTLE_JUDGE_CAPTURE_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -38,5 +37,3 @@ int capture_fits(const char *profiler, const char *device, const json_t *capture
 
 /* plan.schema.json, as schema_load gives it. Borrowed; valid until the process ends. EINVAL. [any] */
 int kept_schema_of_plans(const json_t **ret_schema, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A runner's completion of a job and the outcomes of its steps (event.schema.json), read once. Pure. */
-#ifndef KETTLE_JUDGE_COMPLETION_H
-#define KETTLE_JUDGE_COMPLETION_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -91,5 +90,3 @@ void completion_trim_times(struct completion *completion, int64_t away_ns, struc
  * machine. Does not look for missing ones. [any]
  */
 int completion_check(const struct completion *completion, const struct plan *plan, struct kettle_error *err);
-
-#endif

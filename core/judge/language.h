@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The languages that are loaded. The core names none of them: it looks them up here. */
-#ifndef KETTLE_JUDGE_LANGUAGE_H
-#define KETTLE_JUDGE_LANGUAGE_H
+#pragma once
 
 #include <kettle/language.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ int language_takes_file(const struct language *language, const char *file_name, 
 bool language_ends_in(const char *file_name, const char *const *extensions);
 /* "There is no language `X`; …": EINVAL, with the nearest name or those there are. */
 int language_fail_unknown(const struct languages *languages, const char *name, struct kettle_error *err);
-
-#endif

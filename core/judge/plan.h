@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The whole plan of a job: prepared by the core, completed by the language. Pure. */
-#ifndef KETTLE_JUDGE_PLAN_H
-#define KETTLE_JUDGE_PLAN_H
+#pragma once
 
 #include "judge/language.h"
 
@@ -97,5 +96,3 @@ void plan_share(struct plan *plan, const json_t *earlier);
  */
 int plan_make_probe(const struct languages *languages, const json_t *bundle, const json_t *device,
 	struct plan **ret_plan, struct kettle_error *err);
-
-#endif

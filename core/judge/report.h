@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a harness's report on a run that passed is complete and agrees with the cases it was given. Pure. */
-#ifndef KETTLE_JUDGE_REPORT_H
-#define KETTLE_JUDGE_REPORT_H
+#pragma once
 
 #include "judge/plan.h"
 
@@ -21,5 +20,3 @@ const char *report_noun(const struct plan_step *step);
 int report_check(const struct plan_step *step, const json_t *result, struct kettle_error *err);
 /* A sentence for each benchmark whose mean is not between its fastest and its slowest call. New reference or NULL. [any] */
 json_t *report_remarks(const json_t *result);
-
-#endif

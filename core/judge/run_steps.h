@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The run steps of a job, without the parts that depend on the language. Pure, except that it draws a secret. */
-#ifndef KETTLE_JUDGE_RUN_STEPS_H
-#define KETTLE_JUDGE_RUN_STEPS_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -21,5 +20,3 @@ int run_steps_make(const json_t *task, const char *mode, const char *seed, const
 /* The cases from `first` on, `count` of them, one on a line: `key: value; key: value`. New string.
  * [any] */
 char *run_steps_cases(const json_t *cases, size_t first, size_t count);
-
-#endif

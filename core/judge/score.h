@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The score of one timed run from what its harness reported. Pure. */
-#ifndef KETTLE_JUDGE_SCORE_H
-#define KETTLE_JUDGE_SCORE_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -43,5 +42,3 @@ int score_read(const json_t *result, size_t count, const char *ranking_by, const
  * wrong; or runs is not a valid number. The sentence as of score_read. [any]
  */
 int score_check_time(const json_t *result, size_t count, double wall_ns, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The meaning of the outcome of one step. Pure. */
-#ifndef KETTLE_JUDGE_STEP_VERDICT_H
-#define KETTLE_JUDGE_STEP_VERDICT_H
+#pragma once
 
 #include "judge/completion.h"
 #include "judge/language.h"
@@ -42,5 +41,3 @@ const char *verdict_state_name(enum verdict_state state);
  */
 void step_result_read(const struct language *language, const json_t *task, const struct plan_step *step,
 	const struct outcome *outcome, struct step_result *ret_result);
-
-#endif

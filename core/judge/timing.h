@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the time of a job went, in parts that follow each other: from the stamps of the engine and of kettle-exec. */
-#ifndef KETTLE_JUDGE_TIMING_H
-#define KETTLE_JUDGE_TIMING_H
+#pragma once
 
 #include "judge/completion.h"
 #include "judge/plan.h"
@@ -33,5 +32,3 @@ struct timing_stamps {
  * reference. Pure, [any].
  */
 json_t *timing_of(const struct plan *plan, const struct completion *completion, const struct timing_stamps *stamps);
-
-#endif

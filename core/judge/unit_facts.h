@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The facts of a unit, from the greeting of its machine. Pure. */
-#ifndef KETTLE_JUDGE_UNIT_FACTS_H
-#define KETTLE_JUDGE_UNIT_FACTS_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -50,5 +49,3 @@ char *unit_identity(const json_t *section, const char *key, const json_t *facts)
 bool unit_facts_agree(const json_t *section, const json_t *facts);
 /* The GPUs of a section as an array of strings, empty where it has none. New reference. [any] */
 json_t *unit_gpus(const json_t *section);
-
-#endif

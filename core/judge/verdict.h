@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From outcomes to the verdict of a job: whether it passed, the score, and who is to blame. Pure. */
-#ifndef KETTLE_JUDGE_VERDICT_H
-#define KETTLE_JUDGE_VERDICT_H
+#pragma once
 
 #include "judge/step_verdict.h"
 #include "judge/timing.h"
@@ -104,5 +103,3 @@ verdict_message(const struct kettle_error *why)
 {
 	return why->message[0] ? why->message : NULL;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One end of the database's socket: JSON objects, a line each, in both directions. Loop thread. */
-#ifndef KETTLE_LOOP_JSON_SOCKET_H
-#define KETTLE_LOOP_JSON_SOCKET_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -65,5 +64,3 @@ void json_socket_finish(struct json_socket *peer);
  * descriptor, which must stay open while the address is used: *ret_dir (-1: none needed).
  */
 int json_socket_address(const char *path, char ret_address[108], int *ret_dir, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The functions of a plugin's host that need nothing but the loop. */
-#ifndef KETTLE_LOOP_LOOP_HOST_H
-#define KETTLE_LOOP_LOOP_HOST_H
+#pragma once
 
 #include "loop/loop_services.h"
 
@@ -18,5 +17,3 @@ struct loop_host {
 
 /* Sets these functions in the table of a structure that begins as a loop_host. */
 void loop_host_fill(struct kettle_host *table);
-
-#endif

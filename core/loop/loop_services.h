@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The part of kettle_host that the loop provides: posts, work, timers, children. Used by the core's host and the fake one. */
-#ifndef KETTLE_LOOP_LOOP_SERVICES_H
-#define KETTLE_LOOP_LOOP_SERVICES_H
+#pragma once
 
 #include <kettle/host.h>
 #include <stdbool.h>
@@ -59,5 +58,3 @@ int loop_process_write(
 /* Data that was written before still reaches it. */
 void loop_process_close_stdin(struct loop_services *io, struct kettle_process *process);
 void loop_process_kill(struct loop_services *io, struct kettle_process *process, int signal);
-
-#endif

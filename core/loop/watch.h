@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Times the calls into plugins: one that holds the loop for too long is named in the log. */
-#ifndef KETTLE_LOOP_WATCH_H
-#define KETTLE_LOOP_WATCH_H
+#pragma once
 
 #include <kettle/host.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ void watch_call(kettle_fn fn, void *arg, const char *what);
 
 /* Whether a line on this fault of the plugin is due again; `fault` is a constant. [any] */
 bool watch_is_due(const char *plugin, const char *fault);
-
-#endif

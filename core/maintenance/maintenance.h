@@ -17,8 +17,7 @@
  *
  * submission.delete removes a submission's rows itself, in its own transaction; kettle-exec looks after its own cache.
  */
-#ifndef KETTLE_MAINTENANCE_MAINTENANCE_H
-#define KETTLE_MAINTENANCE_MAINTENANCE_H
+#pragma once
 
 #include "loop/loop_services.h"
 #include "store/db.h"
@@ -127,5 +126,3 @@ void spool_sweep_wake(struct maintenance *maintenance);
 void maintenance_wait(struct maintenance *maintenance, void (*idle)(void *arg), void *arg);
 /* Call when a sweep or a gc is over. */
 void maintenance_ended(struct maintenance *maintenance);
-
-#endif

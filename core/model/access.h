@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Who acts, what they may do, and what code on the database's threads may read besides the database. */
-#ifndef KETTLE_MODEL_ACCESS_H
-#define KETTLE_MODEL_ACCESS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -45,5 +44,3 @@ struct command_env {
 	const char *spool; /* where jobs leave files; see artifact.h */
 	const char *links; /* where the files of one-time links are; see download_urls.h */
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Actors: from the identity that a frontend vouches for to a user with a role. */
-#ifndef KETTLE_MODEL_ACTOR_H
-#define KETTLE_MODEL_ACTOR_H
+#pragma once
 
 #include "model/access.h"
 #include "model/user_ref.h"
@@ -39,5 +38,3 @@ int actor_free_name(struct db *db, const char *name, char *ret_name, size_t size
 enum access_right actor_role(const char *name);
 /* "user", "creator", "admin". [any] */
 const char *actor_role_name(enum access_right role);
-
-#endif

@@ -7,8 +7,7 @@
  * Files that nothing in the database refers to (an attempt that died, a submission that was deleted) are removed by a
  * sweep, see maintenance.h.
  */
-#ifndef KETTLE_MODEL_ARTIFACT_H
-#define KETTLE_MODEL_ARTIFACT_H
+#pragma once
 
 #include "store/db.h"
 
@@ -56,5 +55,3 @@ int artifact_folders(const char *spool, json_t **ret_names, struct kettle_error 
 int artifact_unknown(struct db *db, const json_t *names, json_t **ret_unknown, struct kettle_error *err);
 /* Removes such folders, or files in them, and returns how many bytes they had. [any, blocks] */
 int64_t artifact_remove(const char *spool, const json_t *names);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Contents by their hashes, each once: code, files, versions of tasks; and the removal of unused ones. Store's thread. */
-#ifndef KETTLE_MODEL_BLOBS_H
-#define KETTLE_MODEL_BLOBS_H
+#pragma once
 
 #include "store/db.h"
 
@@ -26,5 +25,3 @@ int blobs_note_submissions(struct db *db, int64_t leaderboard, int64_t last, str
 int blobs_note_submission(struct db *db, int64_t submission, struct kettle_error *err);
 int blobs_note_task(struct db *db, int64_t task, struct kettle_error *err);
 int blobs_collect(struct db *db, struct kettle_error *err);
-
-#endif

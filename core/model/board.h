@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A leaderboard as the commands see it: found by name, with who may see it. Store's threads. */
-#ifndef KETTLE_MODEL_BOARD_H
-#define KETTLE_MODEL_BOARD_H
+#pragma once
 
 #include "model/access.h"
 #include "store/db.h"
@@ -142,5 +141,3 @@ int board_life_fault(
 	struct db *db, int64_t leaderboard, int64_t submission, int64_t accuser, json_t *data, struct kettle_error *err);
 /* A job has passed: the next fault is told again. */
 int board_life_works(struct db *db, int64_t leaderboard, struct kettle_error *err);
-
-#endif

@@ -10,8 +10,7 @@
  * one cache; answers are shared and never changed. A connection that writes keeps none: it may see changes that are
  * undone later.
  */
-#ifndef KETTLE_MODEL_BOARD_CACHE_H
-#define KETTLE_MODEL_BOARD_CACHE_H
+#pragma once
 
 #include "model/board.h"
 
@@ -30,5 +29,3 @@ struct board_view_request {
  */
 int board_cache_get(struct db *db, const struct board *board, const struct board_view_request *request,
 	json_t **ret_answer, struct kettle_error *err);
-
-#endif

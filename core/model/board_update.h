@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes and changes leaderboards, and plans changes. Store's threads. */
-#ifndef KETTLE_MODEL_BOARD_UPDATE_H
-#define KETTLE_MODEL_BOARD_UPDATE_H
+#pragma once
 
 #include "model/board.h"
 
@@ -49,5 +48,3 @@ int board_set_get(struct db *db, const struct board *board, json_t **ret_set, st
 int board_set_put(struct db *db, const char *name, const char *set, const json_t *source, struct kettle_error *err);
 /* The boards of a set, by name: [{"name", "listed": whether it is not deleted and names the set in this case}]. New reference. */
 int board_set_list(struct db *db, const char *set, json_t **ret_boards, struct kettle_error *err);
-
-#endif

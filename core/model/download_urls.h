@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One-time links: a row with the hash of the token, and the bytes in a file beside the database, with that hash as its name. */
-#ifndef KETTLE_MODEL_DOWNLOAD_URLS_H
-#define KETTLE_MODEL_DOWNLOAD_URLS_H
+#pragma once
 
 #include "store/db.h"
 
@@ -43,5 +42,3 @@ int download_url_take(struct db *db, const char *token, char ret_hash[65], struc
 int download_url_check(const struct kettle_blob *blob, uint32_t ttl_s, struct kettle_error *err);
 /* Whether host->link_base takes it: http:// or https://, in printable ASCII. EINVAL. */
 int download_url_check_base(const char *base, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The numbered events: which there are, who may read them, and how far each consumer has come. */
-#ifndef KETTLE_MODEL_EVENTS_H
-#define KETTLE_MODEL_EVENTS_H
+#pragma once
 
 #include "model/access.h"
 #include "store/db.h"
@@ -77,5 +76,3 @@ extern const struct event_kind event_kinds[]; /* ends with a NULL kind */
 const char *event_scope_text(char scope);
 /* Checks that a stored event is as its row says: scope, and no member of data that the row lacks. EINVAL. [any] */
 int event_kind_check(const json_t *event, struct kettle_error *err);
-
-#endif

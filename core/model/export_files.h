@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The contents of a database as files for other programs. */
-#ifndef KETTLE_MODEL_EXPORT_FILES_H
-#define KETTLE_MODEL_EXPORT_FILES_H
+#pragma once
 
 #include "store/backup.h"
 #include "store/db.h"
@@ -15,5 +14,3 @@
  */
 int export_make(struct db *db, const char *path, bool csv, backup_progress progress, void *arg, json_t **ret_files,
 	struct kettle_error *err);
-
-#endif

@@ -7,8 +7,7 @@
  * handed back or lost with their engine do not count among those that failed with their machine. Every change below is
  * one transaction with its event.
  */
-#ifndef KETTLE_MODEL_JOBS_H
-#define KETTLE_MODEL_JOBS_H
+#pragma once
 
 #include "judge/verdict.h"
 #include "store/db.h"
@@ -108,5 +107,3 @@ int jobs_rerun(struct db *db, int64_t submission, const json_t *devices, json_t 
 int jobs_of_board(struct db *db, int64_t leaderboard, json_t **ret_jobs, struct kettle_error *err);
 /* The open jobs of a submission, in the same form as jobs_cancel. */
 int jobs_of(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names that people choose, in one form of Unicode and one script, so that no two look alike; reserved ones. All [any]. */
-#ifndef KETTLE_MODEL_NAME_H
-#define KETTLE_MODEL_NAME_H
+#pragma once
 
 #include <kettle/error.h>
 #include <stdbool.h>
@@ -26,5 +25,3 @@ int name_check_scripts(const char *what, const char *name, struct kettle_error *
 extern const char *const names_reserved[];
 /* Whether a name is one of them, without case. */
 bool name_is_reserved(const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of a profile as one zip with a manifest. */
-#ifndef KETTLE_MODEL_PROFILE_PACK_H
-#define KETTLE_MODEL_PROFILE_PACK_H
+#pragma once
 
 #include "judge/verdict.h"
 
@@ -23,5 +22,3 @@ struct profile_pack_job {
  */
 int profile_pack(const char *spool, const char *attempt, int64_t max_bytes, const struct profile_pack_job *job,
 	struct verdict *verdict, struct kettle_error *err);
-
-#endif

@@ -7,8 +7,7 @@
  * skipped (1, 1, 3); of one user's equal scores the earliest submission counts. Pages are in the order of score, then
  * of submission. All on the store's thread.
  */
-#ifndef KETTLE_MODEL_RANKING_H
-#define KETTLE_MODEL_RANKING_H
+#pragma once
 
 #include "model/access.h"
 #include "store/db.h"
@@ -102,5 +101,3 @@ int standings_boards(struct db *db, const struct actor *actor, const char *name,
  */
 int standings_page(
 	struct db *db, const json_t *boards, int64_t limit, int64_t offset, json_t **ret_page, struct kettle_error *err);
-
-#endif

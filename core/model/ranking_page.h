@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A page of a ranking, made from the page before it where that is still the same. Store's threads. */
-#ifndef KETTLE_MODEL_RANKING_PAGE_H
-#define KETTLE_MODEL_RANKING_PAGE_H
+#pragma once
 
 #include "store/db.h"
 
@@ -32,5 +31,3 @@ struct ranking_page_request {
 int ranking_page_read(struct db *db, const struct ranking_page_request *request, const struct ranking_page *before,
 	struct ranking_page *ret_page, struct kettle_error *err);
 void ranking_page_free(struct ranking_page *page);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How many submissions a user may make in an hour. Store's thread. */
-#ifndef KETTLE_MODEL_RATE_LIMIT_H
-#define KETTLE_MODEL_RATE_LIMIT_H
+#pragma once
 
 #include "model/access.h"
 #include "model/board.h"
@@ -56,5 +55,3 @@ int device_usage_may_submit(
 	const struct command_env *env, struct db *db, int64_t user, const json_t *devices, struct kettle_error *err);
 /* Whether the user has used no budgeted time today, so that a new account would gain none. ERATE, retry_s. Store's thread. */
 int device_usage_may_leave(struct db *db, int64_t user, struct kettle_error *err);
-
-#endif

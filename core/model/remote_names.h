@@ -13,8 +13,7 @@
  * file's number, where the epoch has not changed in between. Wrongly detected as a copy: a file that was moved to
  * another disk.
  */
-#ifndef KETTLE_MODEL_REMOTE_NAMES_H
-#define KETTLE_MODEL_REMOTE_NAMES_H
+#pragma once
 
 #include "store/db.h"
 
@@ -36,5 +35,3 @@ int remote_names_load(struct db *db, struct remote_names *ret_names, struct kett
 int remote_names_renew(struct db *db, struct remote_names *ret_names, struct kettle_error *err);
 /* After the commit: the new epoch alone is valid from now on. Store's thread. */
 int remote_names_confirm(struct db *db, const struct remote_names *names, struct kettle_error *err);
-
-#endif

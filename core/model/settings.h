@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Small durable values: each plugin's own store (host.h: state_get), the engine's settings, the rows of units. */
-#ifndef KETTLE_MODEL_SETTINGS_H
-#define KETTLE_MODEL_SETTINGS_H
+#pragma once
 
 #include "store/db.h"
 
@@ -99,5 +98,3 @@ int settings_unit_calibrate(
  */
 int settings_unit_store_facts(
 	struct db *db, const char *device, const char *key, const json_t *facts, bool partly, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Submissions: stored, listed, shown with their jobs, and deleted. Store's threads. Results are new references. */
-#ifndef KETTLE_MODEL_SUBMISSIONS_H
-#define KETTLE_MODEL_SUBMISSIONS_H
+#pragma once
 
 #include "model/access.h"
 #include "store/db.h"
@@ -110,5 +109,3 @@ int submission_set_flag(struct db *db, const json_t *row, const char *reason, in
 int submission_all_of(struct db *db, int64_t leaderboard, int64_t user, json_t **ret_rows, struct kettle_error *err);
 /* Deletes submissions of one user on one leaderboard. rows: as submission_get or submission_all_of gives them. Events submission.deleted. */
 int submission_delete(struct db *db, const json_t *rows, struct kettle_error *err);
-
-#endif

@@ -4,8 +4,7 @@
  * confirms it with the code `login`, and a `link` is a code that merges its user into another. An expired one counts as
  * missing. Store's thread.
  */
-#ifndef KETTLE_MODEL_TOKENS_H
-#define KETTLE_MODEL_TOKENS_H
+#pragma once
 
 #include "store/db.h"
 
@@ -62,5 +61,3 @@ int invite_get(struct db *db, const char *code, json_t **ret_row, struct kettle_
 int invite_claim(struct db *db, const char *code, int64_t user, struct kettle_error *err);
 /* Removes the invite and its access, unless another invite of the same user gives that too. */
 int invite_delete(struct db *db, const char *code, struct kettle_error *err);
-
-#endif

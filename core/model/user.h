@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Users: found, shown, merged. Store's threads. */
-#ifndef KETTLE_MODEL_USER_H
-#define KETTLE_MODEL_USER_H
+#pragma once
 
 #include "model/access.h"
 #include "model/user_ref.h"
@@ -74,5 +73,3 @@ int user_page(
 	struct db *db, const struct actor *actor, const struct user *user, json_t **ret_page, struct kettle_error *err);
 /* Sets the profile: "public" or "hidden". */
 int user_set_profile(struct db *db, int64_t user, const char *profile, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which user a caller means: an identity, a number or a name, which are never taken for each other. */
-#ifndef KETTLE_MODEL_USER_REF_H
-#define KETTLE_MODEL_USER_REF_H
+#pragma once
 
 #include "model/access.h"
 
@@ -42,5 +41,3 @@ int user_ref_check_identity(const char *provider, const char *subject, struct ke
 int request_check_actor(const json_t *actor, bool outside, struct kettle_error *err);
 /* Checks a subscription's filter: {"submission": id}, {"leaderboard": name}, {"task_run": true}, {}, NULL. EINVAL: the member. */
 int request_check_filter(const json_t *filter, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks that the database is intact and consistent. */
-#ifndef KETTLE_MODEL_VERIFY_H
-#define KETTLE_MODEL_VERIFY_H
+#pragma once
 
 #include "store/db.h"
 
@@ -14,5 +13,3 @@
  * blocks]
  */
 int verify_database(struct db *db, const char *spool, json_t **ret_checks, struct kettle_error *err);
-
-#endif

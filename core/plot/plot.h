@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared by the files of kettle-plot: the request, the axes, the drawing. One thread. */
-#ifndef KETTLE_PLOT_PLOT_H
-#define KETTLE_PLOT_PLOT_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -70,5 +69,3 @@ double plot_axis_place(const struct plot_axis *axis, double value);
 
 /* draw.c. Appends the picture. The same plot gives the same bytes. EIO: cairo's reason. */
 int plot_draw(const struct plot *plot, struct buf *picture, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Between core and plugin: each operation is timed (loop/watch.h), and an invalid answer becomes an error with a sentence. */
-#ifndef KETTLE_PLUGIN_GUARD_H
-#define KETTLE_PLUGIN_GUARD_H
+#pragma once
 
 #include <kettle/plugin.h>
 #include <stdbool.h>
@@ -25,5 +24,3 @@ void guard_init(struct guard *guard, const struct kettle_plugin *plugin, void *s
 
 /* Whether rc is 0 or a code of kettle/error.h. [any] */
 bool guard_is_code(int rc);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The life of a plugin after it is loaded: create → configure → start → stop → destroy. */
-#ifndef KETTLE_PLUGIN_INSTANCE_H
-#define KETTLE_PLUGIN_INSTANCE_H
+#pragma once
 
 #include <kettle/plugin.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ int instance_order(const struct instance *one, const struct instance *other);
  * done, and hung ones for ever. A plugin that calls back twice is logged.
  */
 void instances_stop(struct instance *const *list, size_t count, uint64_t limit_ms, kettle_fn done, void *arg);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Loads plugins, and refuses unfit files with one sentence. */
-#ifndef KETTLE_PLUGIN_LOADER_H
-#define KETTLE_PLUGIN_LOADER_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/plugin.h>
@@ -59,5 +58,3 @@ const struct loaded_plugin *loader_at(const struct loader *loader, size_t i);
 struct option_table loader_options(const struct kettle_plugin *plugin);
 /* The option table of a runner's units. False: the plugin is no runner. [any] */
 bool loader_unit_options(const struct kettle_plugin *plugin, struct option_table *ret_table);
-
-#endif

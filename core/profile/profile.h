@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kettle-profile: one run of a harness under a profiler, and text and files for people from the profiler's output. */
-#ifndef KETTLE_PROFILE_PROFILE_H
-#define KETTLE_PROFILE_PROFILE_H
+#pragma once
 
 #include <kettle/error.h>
 #include <regex.h>
@@ -277,5 +276,3 @@ void stacks_free(struct stacks *stacks);
  * text, it is cleaned and escaped. [any]
  */
 void flame_svg(const struct stacks *stacks, const char *title, struct buf *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The global options of kettle, from the command line and the environment. */
-#ifndef KETTLE_PROGRAM_GLOBAL_OPTIONS_H
-#define KETTLE_PROGRAM_GLOBAL_OPTIONS_H
+#pragma once
 
 #include <kettle/error.h>
 #include <stdbool.h>
@@ -23,5 +22,3 @@ struct globals {
  * caller frees argv.
  */
 int globals_parse(int argc, char **argv, struct globals *ret_globals, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The plugins that the configuration names: loaded, made, configured, started and stopped together. */
-#ifndef KETTLE_PROGRAM_PLUGIN_SET_H
-#define KETTLE_PROGRAM_PLUGIN_SET_H
+#pragma once
 
 #include "config/configuration.h"
 #include "session/core.h"
@@ -40,5 +39,3 @@ bool plugins_hang(const struct plugin_set *set);
 void plugins_free(struct plugin_set *set);
 /* The frontend that has a command line, or NULL. */
 const struct core_plugin *plugins_command_line(const struct plugin_set *set);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* cgroups of runs: v2 with delegation, or v1's memory, pids and cpuacct. Also removes those of dead owners. */
-#ifndef KETTLE_SANDBOX_CGROUP_H
-#define KETTLE_SANDBOX_CGROUP_H
+#pragma once
 
 #include <kettle/error.h>
 #include <stdbool.h>
@@ -73,5 +72,3 @@ uint64_t sandbox_cgroup_forks_refused(const struct sandbox_cgroup *cgroup);
 uint64_t sandbox_cgroup_cpu_ns(int cpu, bool unified);
 /* Whether a readable descriptor `oom` means a kill (v2's file also changes for other events). For init. */
 bool sandbox_cgroup_oom_happened(int oom, bool unified);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies folders within init. Private to the library. */
-#ifndef KETTLE_SANDBOX_COPY_TREE_H
-#define KETTLE_SANDBOX_COPY_TREE_H
+#pragma once
 
 /*
  * Copies folders, regular files and links below `source` into the existing folder `target`; never follows links.
@@ -10,5 +9,3 @@
  * ENOSPC, ELOOP for more than 64 nested folders, EINVAL for any other kind of file.
  */
 int copy_tree(const char *source, const char *target, int owner);
-
-#endif

@@ -9,8 +9,7 @@
  * and a set may be in a message of a socket. So each call that adds a watch waits until init has counted it, for the
  * whole run; removed ones count as well. Other calls of epoll take no longer.
  */
-#ifndef KETTLE_SANDBOX_EPOLL_H
-#define KETTLE_SANDBOX_EPOLL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ struct sandbox_epoll {
 int sandbox_epoll_limit(const struct sandbox_plan *plan, int proc, struct sandbox_epoll *ret_epoll);
 /* Serves the next call, for which poll has found the listener readable. */
 void sandbox_epoll_serve(struct sandbox_epoll *epoll);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* PID 1 of a sandbox. Private to the library. */
-#ifndef KETTLE_SANDBOX_INIT_H
-#define KETTLE_SANDBOX_INIT_H
+#pragma once
 
 #include "sandbox/cgroup.h"
 #include "sandbox/payload.h"
@@ -21,5 +20,3 @@ enum sandbox_message {
  */
 pid_t sandbox_init_clone(struct sandbox_plan *plan, int cgroup, int control, const int procs[SANDBOX_CG_COUNT],
 	const struct sandbox_zygote *zygote, int *ret_pidfd);
-
-#endif

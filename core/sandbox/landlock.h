@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The second lock on files, /proc and signals, where the kernel has Landlock. Private to the library. */
-#ifndef KETTLE_SANDBOX_LANDLOCK_H
-#define KETTLE_SANDBOX_LANDLOCK_H
+#pragma once
 
 #include "sandbox/plan.h"
 
@@ -12,5 +11,3 @@ int sandbox_landlock_abi(void);
 int sandbox_landlock_ruleset(const struct sandbox_plan *plan, bool copied);
 /* Payload, after no_new_privs: applies the ruleset to it and all its children. 0 or -1. */
 int sandbox_landlock_enter(int ruleset);
-
-#endif

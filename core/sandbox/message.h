@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Messages with descriptors over a SOCK_SEQPACKET socket. Private to the library; allocates nothing. */
-#ifndef KETTLE_SANDBOX_MESSAGE_H
-#define KETTLE_SANDBOX_MESSAGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@ int sandbox_message_send(int socket, const void *data, size_t size, const int *f
  * closed then.
  */
 int sandbox_message_receive(int socket, void *data, size_t size, int flags, int *ret_fds, size_t *count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* System calls that another process decides on while the caller waits (SECCOMP_RET_USER_NOTIF). Private to the library. */
-#ifndef KETTLE_SANDBOX_NOTIFY_H
-#define KETTLE_SANDBOX_NOTIFY_H
+#pragma once
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -17,5 +16,3 @@ int sandbox_notify_install(const struct sock_fprog *program);
  */
 void sandbox_notify_serve(
 	int listener, int (*decide)(void *arg, int listener, const struct seccomp_notif *notice), void *arg);
-
-#endif

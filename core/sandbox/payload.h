@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Starts the payload: the privileges that it drops and limits that it sets before exec. Private to the library. */
-#ifndef KETTLE_SANDBOX_PAYLOAD_H
-#define KETTLE_SANDBOX_PAYLOAD_H
+#pragma once
 
 #include "sandbox/plan.h"
 
@@ -46,5 +45,3 @@ pid_t sandbox_payload_resume(struct sandbox_plan *plan, const int *fds, int rule
 
 /* Closes every descriptor that is not in `keep`, which it sorts. For init and the payload. */
 void sandbox_payload_close_others(int *keep, size_t count);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The plan of one run and its result, in memory that the owner and init share. Private to the library. */
-#ifndef KETTLE_SANDBOX_PLAN_H
-#define KETTLE_SANDBOX_PLAN_H
+#pragma once
 
 #include <linux/filter.h>
 #include <sched.h>
@@ -138,5 +137,3 @@ uint64_t sandbox_plan_used(const struct rusage *usage);
 uint64_t sandbox_plan_since(uint64_t count, uint64_t before);
 /* For init and the payload: stores the failed step with the current errno. Returns -1. */
 int sandbox_plan_failed(struct sandbox_plan *plan, const char *what, const char *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The protections that a sandbox can have, and the levels made of them. */
-#ifndef KETTLE_SANDBOX_PROTECTIONS_H
-#define KETTLE_SANDBOX_PROTECTIONS_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -69,5 +68,3 @@ int sandbox_level_parse(const char *text, enum sandbox_level *ret_level, struct 
 const char *sandbox_level_name(enum sandbox_level level);
 /* 0, or KETTLE_EUNAVAIL with a sentence that says what is missing and how to get it. [any] */
 int sandbox_level_check(unsigned protections, enum sandbox_level least, struct kettle_error *err);
-
-#endif

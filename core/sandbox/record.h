@@ -8,8 +8,7 @@
  * look-ups are announced too. All processes that the payload starts are followed. This records, and protects from
  * nothing: a hostile payload can change the path after it was read.
  */
-#ifndef KETTLE_SANDBOX_RECORD_H
-#define KETTLE_SANDBOX_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ int sandbox_record_accept(int socket);
  * before the call goes on. 0, also where the caller is gone or has no path; or -1 with errno: its memory cannot be read.
  */
 int sandbox_record_serve(int listener, void (*look)(void *arg, enum sandbox_look how, const char *path), void *arg);
-
-#endif

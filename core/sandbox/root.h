@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The payload's file system: planned by the owner, built by init. Private to the library. */
-#ifndef KETTLE_SANDBOX_ROOT_H
-#define KETTLE_SANDBOX_ROOT_H
+#pragma once
 
 #include "sandbox/plan.h"
 
@@ -28,5 +27,3 @@ int sandbox_root_build_base(struct sandbox_plan *plan, int *ret_proc);
 int sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, const int *fds, size_t count), void *arg);
 /* Init: stores which of the writable file systems are full. */
 void sandbox_root_hits(struct sandbox_plan *plan);
-
-#endif

@@ -29,8 +29,7 @@
  * Level OFF has no namespaces: init is a child subreaper, cwd is job_dir itself, out is its real folder, and a hostile
  * payload can escape.
  */
-#ifndef KETTLE_SANDBOX_SANDBOX_H
-#define KETTLE_SANDBOX_SANDBOX_H
+#pragma once
 
 #include <kettle/error.h>
 #include <stdbool.h>
@@ -133,5 +132,3 @@ void sandbox_kill(struct sandbox *sandbox, enum sandbox_limit limit);
 int sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct kettle_error *err);
 /* Kills it if it still runs (and waits at most 10 s), and releases everything. NULL is allowed. */
 void sandbox_free(struct sandbox *sandbox);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The program, files, descriptors and limits of one run. */
-#ifndef KETTLE_SANDBOX_SANDBOX_CONFIG_H
-#define KETTLE_SANDBOX_SANDBOX_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -121,5 +120,3 @@ struct sandbox_config {
 	const struct sandbox_cgroup_root *cgroup; /* or NULL; unused if machine is set */
 	uid_t uid; /* with root: the user id outside; 0: 700000000 plus the pid modulo 65536 */
 };
-
-#endif

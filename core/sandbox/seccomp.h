@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The allow-list of system calls, as a BPF program. Private to the library. */
-#ifndef KETTLE_SANDBOX_SECCOMP_H
-#define KETTLE_SANDBOX_SECCOMP_H
+#pragma once
 
 #include <kettle/error.h>
 #include <linux/filter.h>
@@ -18,5 +17,3 @@ enum sandbox_filter {
 };
 /* Builds the filter of this architecture for a set of enum sandbox_filter; the caller frees ret_program->filter. */
 int sandbox_seccomp_build(unsigned kind, struct sock_fprog *ret_program, struct kettle_error *err);
-
-#endif

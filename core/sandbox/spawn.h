@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes inits: the clone, the id maps, the messages. Private to the library; runs in the owner. */
-#ifndef KETTLE_SANDBOX_SPAWN_H
-#define KETTLE_SANDBOX_SPAWN_H
+#pragma once
 
 #include "sandbox/cgroup.h"
 #include "sandbox/plan.h"
@@ -38,5 +37,3 @@ int sandbox_spawn_reap(struct sandbox_child *child, struct rusage *ret_usage);
 void sandbox_spawn_kill(const struct sandbox_child *child);
 /* Kills init if it still runs, waits at most 10 s for its end, and releases everything. */
 void sandbox_spawn_end(struct sandbox_child *child);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts and limits of the processes below init. Private to the library; runs in init. */
-#ifndef KETTLE_SANDBOX_WATCH_H
-#define KETTLE_SANDBOX_WATCH_H
+#pragma once
 
 #include "sandbox/plan.h"
 
@@ -16,5 +15,3 @@ bool sandbox_watch_needed(const struct sandbox_plan *plan);
 enum sandbox_limit sandbox_watch_check(struct sandbox_plan *plan, int proc, int *ret_wait_ms);
 /* Kills everything below init once; call it until init has no children. */
 void sandbox_watch_kill(const struct sandbox_plan *plan, int proc);
-
-#endif

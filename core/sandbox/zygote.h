@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A warm process: it has loaded the libraries that payloads start with, and inits are cloned from it on request. */
-#ifndef KETTLE_SANDBOX_ZYGOTE_H
-#define KETTLE_SANDBOX_ZYGOTE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ struct sandbox_zygote_request {
 struct sandbox_zygote_answer {
 	int32_t pid, error; /* pid -1: errno */
 };
-
-#endif

@@ -4,8 +4,7 @@
  * `--run` or absent, "completion": the `done` event of kettle-exec, "files": [{"path": "STEP/NAME", "size",
  * "sha256"}]}, and then the bytes of the files in this order, with nothing between or after them. All [any, blocks].
  */
-#ifndef KETTLE_SEALED_RESULT_PACKAGE_H
-#define KETTLE_SEALED_RESULT_PACKAGE_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -54,5 +53,3 @@ int result_reader_take(void *reader, const void *data, size_t size, struct kettl
  */
 int result_reader_finish(
 	struct result_reader *reader, json_t **ret_completion, char **ret_run, struct kettle_error *err);
-
-#endif

@@ -8,8 +8,7 @@
  * by HKDF-SHA256 without a salt, with the job's name as its info. The text form is standard base64 of all that. All
  * [any].
  */
-#ifndef KETTLE_SEALED_SEALED_H
-#define KETTLE_SEALED_SEALED_H
+#pragma once
 
 #include <kettle/error.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ int sealed_open_stream(const unsigned char attempt_key[SEALED_KEY_SIZE], enum se
 	void *arg, struct kettle_error *err);
 /* The text form of an envelope; new string. */
 char *sealed_to_text(const void *data, size_t size);
-
-#endif

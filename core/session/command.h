@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A command: its arguments, right, kind and handler. The program has the table; frontends render it. */
-#ifndef KETTLE_SESSION_COMMAND_H
-#define KETTLE_SESSION_COMMAND_H
+#pragma once
 
 #include "base/view_column.h"
 #include "judge/language.h"
@@ -174,4 +173,3 @@ int command_check_answer(const struct command *command, const json_t *result, st
 json_t *command_data(const struct command *table);
 /* The forms of the answers: name → JSON Schema. New reference. */
 json_t *command_answers(const struct command *table);
-#endif

@@ -10,8 +10,7 @@
  * never sent twice; reads and subscriptions continue at the next owner. An owner that ends in order answers the calls
  * that it took and then says so; calls that it did not take, writes too, go to the next owner.
  */
-#ifndef KETTLE_SESSION_CORE_H
-#define KETTLE_SESSION_CORE_H
+#pragma once
 
 #include "engine/engine.h"
 #include "engine/inflight.h"
@@ -229,5 +228,3 @@ int core_unsubscribe(struct core *core, uint64_t id, kettle_fn ended, void *arg)
  * also through the socket. Loop thread.
  */
 void core_publish(struct core *core, const json_t *event);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that the files of the core share. All on the loop thread. */
-#ifndef KETTLE_SESSION_CORE_INTERNAL_H
-#define KETTLE_SESSION_CORE_INTERNAL_H
+#pragma once
 
 #include "session/core.h"
 
@@ -151,5 +150,3 @@ void client_subscribe(struct client *client, const struct subscription *subscrip
 void client_unsubscribe(struct client *client, uint64_t id);
 /* Answers all open calls with an error, then calls closed(arg). NULL is allowed: calls closed at once. */
 void client_close(struct client *client, void (*closed)(void *arg), void *arg);
-
-#endif

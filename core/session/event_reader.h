@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads an event stream (text/event-stream) that arrives in parts. Pure. */
-#ifndef KETTLE_SESSION_EVENT_READER_H
-#define KETTLE_SESSION_EVENT_READER_H
+#pragma once
 
 #include "base/buf.h"
 #include "base/line.h"
@@ -24,5 +23,3 @@ struct event_reader {
 /* Takes a part and calls fn for each event that it completes. ETOOBIG: a line, or the data of an event, is too large. */
 int event_reader_add(struct event_reader *reader, const char *part, size_t size, struct kettle_error *err);
 void event_reader_free(struct event_reader *reader);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine's host: the table of functions that a plugin gets (kettle/host.h), backed by the core. */
-#ifndef KETTLE_SESSION_PLUGIN_HOST_H
-#define KETTLE_SESSION_PLUGIN_HOST_H
+#pragma once
 
 #include "session/core.h"
 
@@ -26,5 +25,3 @@ host_of(const struct kettle_host *table)
 {
 	return (struct core_host *)table;
 }
-
-#endif

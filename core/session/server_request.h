@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests to another machine's server (core_setup.server), and what it answers. All on the loop thread. */
-#ifndef KETTLE_SESSION_SERVER_REQUEST_H
-#define KETTLE_SESSION_SERVER_REQUEST_H
+#pragma once
 
 #include "session/core.h"
 
@@ -32,5 +31,3 @@ char *server_url(const char *server, const char *path);
 char *server_token_read(const char *server, char **ret_name);
 /* Keeps a token and its name; token NULL: removes both. EACCES, EIO. */
 int server_token_keep(const char *server, const char *token, const char *name, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The form of a command's answer, as a table in the command's row. It is published as JSON Schema. */
-#ifndef KETTLE_SESSION_SHAPE_H
-#define KETTLE_SESSION_SHAPE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -64,5 +63,3 @@ struct shape {
 	{ \
 		.type = __VA_ARGS__ \
 	}
-
-#endif

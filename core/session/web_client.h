@@ -3,8 +3,7 @@
  * A client of another machine's server, by HTTP (the frontend web): the third way beside owner and client of a database.
  * All on the loop thread.
  */
-#ifndef KETTLE_SESSION_WEB_CLIENT_H
-#define KETTLE_SESSION_WEB_CLIENT_H
+#pragma once
 
 #include "session/core_internal.h"
 
@@ -27,5 +26,3 @@ void web_client_subscribe(struct web_client *client, const struct subscription *
 void web_client_unsubscribe(struct web_client *client, uint64_t id);
 /* Answers open calls with ECANCELED and ends all requests. NULL is allowed. */
 void web_client_free(struct web_client *client);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Copies of a database that is in use. */
-#ifndef KETTLE_STORE_BACKUP_H
-#define KETTLE_STORE_BACKUP_H
+#pragma once
 
 #include <kettle/error.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ int backup_part(const char *path, bool folder, char **ret_part, int *ret_fd, str
  * Flushes the parent folder. ECONFLICT, EIO. [any, blocks]
  */
 int backup_name(const char *written, const char *path, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Short forms over SQLite for the operations on the store's threads, and the events that they write. */
-#ifndef KETTLE_STORE_DB_H
-#define KETTLE_STORE_DB_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -75,5 +74,3 @@ const char *db_error_path(sqlite3 *handle);
  * violated uniqueness: ECONFLICT; any other: EINTERNAL. `doing` completes "… failed while …".
  */
 int db_error_fail(sqlite3 *handle, int rc, const char *doing, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The database file: opened, or refused with a sentence that says why. */
-#ifndef KETTLE_STORE_DB_FILE_H
-#define KETTLE_STORE_DB_FILE_H
+#pragma once
 
 #include <kettle/error.h>
 #include <sqlite3.h>
@@ -74,5 +73,3 @@ int migrations_apply(sqlite3 *handle, const char *owner, struct kettle_error *er
 
 /* Refuses a database of another schema than the newest, which reading cannot bring up to date. EVERSION, EIO. Blocks. */
 int migrations_check(sqlite3 *handle, struct kettle_error *err);
-
-#endif

@@ -13,8 +13,7 @@
  * The reader has a connection of its own. Its operations wait for no commit, and see, as one snapshot, everything that
  * was answered before they began. Both threads post to one list behind a mutex and wake the loop with one uv_async.
  */
-#ifndef KETTLE_STORE_STORE_H
-#define KETTLE_STORE_STORE_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -72,5 +71,3 @@ bool store_rests(const struct store *store);
  * is allowed and closed is then called at once; closed may be NULL.
  */
 void store_close(struct store *store, void (*closed)(void *arg), void *arg);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Zip archives as they come from outside: unpacked into memory within limits, and written. */
-#ifndef KETTLE_TASK_ARCHIVE_H
-#define KETTLE_TASK_ARCHIVE_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -48,5 +47,3 @@ bool task_archive_has_folder(const struct task_archive *archive, const char *pat
  */
 int task_archive_write(
 	const char *top, const json_t *files, char **ret_data, size_t *ret_size, struct kettle_error *err);
-
-#endif

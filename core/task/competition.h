@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Competition files: a name, a deadline and a list of problems, each of them a task's folder. Blocking. */
-#ifndef KETTLE_TASK_COMPETITION_H
-#define KETTLE_TASK_COMPETITION_H
+#pragma once
 
 #include "judge/language.h"
 #include "task/source_dir.h"
@@ -29,5 +28,3 @@ int competition_read_repository(const struct languages *languages, const struct 
 	const char *folder, const char *set, json_t **ret_sets, struct kettle_error *err);
 /* A deadline as such a file has it, in ms since 1970; NULL and empty text: 0. EINVAL. [any] */
 int competition_deadline(const char *text, int64_t *ret_ms, struct kettle_error *err);
-
-#endif

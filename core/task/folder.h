@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a task as a client would send it: from the folder of its task.yml, on this machine or in an archive, or from a
  * single reference file. Blocking. */
-#ifndef KETTLE_TASK_FOLDER_H
-#define KETTLE_TASK_FOLDER_H
+#pragma once
 
 #include "judge/language.h"
 #include "task/source_dir.h"
@@ -35,5 +34,3 @@ int task_single_load(const struct languages *languages, const char *name, const 
  * empty where its ending fits one language alone, which takes it by default, or none. New reference. [any]
  */
 json_t *task_single_languages(const struct languages *languages, const char *name);
-
-#endif

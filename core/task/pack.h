@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A self-contained task: everything that it names is inside one folder. Blocking. */
-#ifndef KETTLE_TASK_PACK_H
-#define KETTLE_TASK_PACK_H
+#pragma once
 
 #include "judge/language.h"
 
@@ -27,5 +26,3 @@ int task_pack_reference(
 
 /* The pack as a zip with one folder of the task's name. New bytes. EIO. [any] */
 int task_pack_zip(const json_t *pack, char **ret_data, size_t *ret_size, struct kettle_error *err);
-
-#endif

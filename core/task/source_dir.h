@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The place of a task: a folder of this machine, or one inside an archive, and bounded reads from it. */
-#ifndef KETTLE_TASK_SOURCE_DIR_H
-#define KETTLE_TASK_SOURCE_DIR_H
+#pragma once
 
 #include "task/archive.h"
 
@@ -45,5 +44,3 @@ bool source_dir_has(const struct source_dir *source_dir, const char *name);
 json_t *source_dir_list(const struct source_dir *source_dir, const char *folder);
 /* The names of the folders in it, in order. */
 json_t *source_dir_folders(const struct source_dir *source_dir);
-
-#endif

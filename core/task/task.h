@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tasks: read in any of their forms, checked, hashed. Pure but for reading files. */
-#ifndef KETTLE_TASK_TASK_H
-#define KETTLE_TASK_TASK_H
+#pragma once
 
 #include "judge/language.h"
 #include "judge/plan.h"
@@ -57,5 +56,3 @@ int task_check_bundle(
 	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err);
 /* The code to run before there are submissions: the text of the first template (borrowed). NULL: it has none. [any] */
 const char *task_template(const json_t *bundle);
-
-#endif

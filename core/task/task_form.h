@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The forms in which a task, or a set of tasks, is given: which of them a path is. Blocking. */
-#ifndef KETTLE_TASK_TASK_FORM_H
-#define KETTLE_TASK_TASK_FORM_H
+#pragma once
 
 #include "task/source_dir.h"
 
@@ -47,5 +46,3 @@ json_t *task_form_place_competitions(struct source_dir *place);
 char *task_form_near_competitions(const struct source_dir *source_dir);
 void task_form_free(struct task_form *form);
 #define AUTO_TASK_FORM __attribute__((cleanup(task_form_free)))
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of a task.yml becomes a checked and completed task. Pure. */
-#ifndef KETTLE_TASK_TASK_YML_H
-#define KETTLE_TASK_TASK_YML_H
+#pragma once
 
 #include "judge/language.h"
 
@@ -34,5 +33,3 @@ void task_yml_free(struct task_yml *yml);
  * [any]
  */
 int task_yml_source(const char *source, unsigned *ret_up, char **ret_path, struct kettle_error *err);
-
-#endif
