@@ -8,17 +8,6 @@
 
 #define KEEP_MAX (1u << 20) /* bytes that a reader without a pending line may keep allocated */
 
-/* Leaves the memory to fn, which has taken it, and moves the rest to memory of the reader's own. */
-static void
-leave_taken(struct line_reader *reader, size_t start)
-{
-	struct buf rest = {0};
-	buf_add(&rest, reader->pending.data + start, reader->pending.len - start);
-	reader->pending = rest;
-	reader->scanned = 0;
-	reader->taken = false;
-}
-
 static void
 consume(struct line_reader *reader, size_t count)
 {
@@ -72,7 +61,12 @@ line_add(struct line_reader *reader, const void *data, size_t size, line_fn fn, 
 		start += len + 1;
 		rc = fn(arg, line, len);
 		if (reader->taken) {
-			leave_taken(reader, start);
+			/* Leaves the memory to fn, which has taken it, and moves the rest to memory of the reader's own. */
+			struct buf rest = {0};
+			buf_add(&rest, reader->pending.data + start, reader->pending.len - start);
+			reader->pending = rest;
+			reader->scanned = 0;
+			reader->taken = false;
 			start = 0;
 		}
 	}

@@ -230,18 +230,6 @@ put_head(struct line *line, enum log_format format, enum kettle_log_level level,
 }
 
 static void
-put_tail(struct line *line, enum log_format format)
-{
-	const char *end = format == LOG_JSON ? "\"}\n" : "\n";
-	if (line->full || line->lacks) {
-		memcpy(line->data + line->len, "…", strlen("…"));
-		line->len += strlen("…");
-	}
-	memcpy(line->data + line->len, end, strlen(end));
-	line->len += strlen(end);
-}
-
-static void
 write_entry(enum kettle_log_level level, const char *area, const char *message, const json_t *fields)
 {
 	struct line line = {.len = 0};
@@ -250,7 +238,13 @@ write_entry(enum kettle_log_level level, const char *area, const char *message, 
 	put_message(&line, message, format == LOG_JSON);
 	if (format != LOG_JSON)
 		put_fields(&line, fields, false);
-	put_tail(&line, format);
+	const char *end = format == LOG_JSON ? "\"}\n" : "\n";
+	if (line.full || line.lacks) {
+		memcpy(line.data + line.len, "…", strlen("…"));
+		line.len += strlen("…");
+	}
+	memcpy(line.data + line.len, end, strlen(end));
+	line.len += strlen(end);
 	ssize_t written;
 	do
 		written = write(STDERR_FILENO, line.data, line.len);

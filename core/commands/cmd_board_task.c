@@ -150,16 +150,6 @@ add_plan(struct plans *plans, const char *device, const char *mode)
 	(void)json_array_append_new(plans->list, row);
 }
 
-static void
-add_plans(struct plans *plans, const json_t *devices, const json_t *args)
-{
-	const char *mode = json_text_or_null(args, "mode");
-	for (size_t i = 0; i < json_array_size(devices); i++)
-		for (size_t j = 0; j < ARRAY_SIZE(all_modes); j++)
-			if (!mode || strcmp(mode, all_modes[j]) == 0)
-				add_plan(plans, json_string_value(json_array_get(devices, i)), all_modes[j]);
-}
-
 int
 cmd_board_task(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
@@ -171,7 +161,11 @@ cmd_board_task(const struct command_call *call, json_t **ret_result, struct kett
 	if (rc < 0)
 		return rc;
 	struct plans plans = {.db = call->db, .env = call->env, .bundle = bundle, .list = list};
-	add_plans(&plans, devices, call->args);
+	const char *mode = json_text_or_null(call->args, "mode");
+	for (size_t i = 0; i < json_array_size(devices); i++)
+		for (size_t j = 0; j < ARRAY_SIZE(all_modes); j++)
+			if (!mode || strcmp(mode, all_modes[j]) == 0)
+				add_plan(&plans, json_string_value(json_array_get(devices, i)), all_modes[j]);
 	*ret_result = json_pack("{s:s, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?, s:O?}", "leaderboard", board.name, "name",
 		json_object_get(bundle, "name"), "yml", json_object_get(bundle, "yml"), "task", json_object_get(bundle, "task"),
 		"submission", json_object_get(bundle, "submission"), "files", json_object_get(bundle, "files"), "templates",
@@ -263,18 +257,6 @@ template_add(
 }
 
 static void
-add_templates(struct template_choice *choice, const json_t *templates, const char *wanted)
-{
-	const struct language *language = wanted ? language_find(choice->languages, wanted) : NULL;
-	json_object_each(templates, name, one) {
-		bool of_language = language && lists(language->ops->template_names, name);
-		if (wanted && strcasecmp(wanted, name) != 0 && !of_language)
-			continue;
-		template_add(choice, name, json_text_or_empty(one, "file_name"), json_text_or_empty(one, "text"), "template");
-	}
-}
-
-static void
 add_skeletons(struct template_choice *choice, const char *wanted)
 {
 	const struct language *language = choice->language;
@@ -325,7 +307,13 @@ list_starters(const struct languages *languages, const json_t *board, const json
 		.board = board,
 		.starters = starters,
 	};
-	add_templates(&choice, templates, wanted);
+	const struct language *language = wanted ? language_find(choice.languages, wanted) : NULL;
+	json_object_each(templates, name, one) {
+		bool of_language = language && lists(language->ops->template_names, name);
+		if (wanted && strcasecmp(wanted, name) != 0 && !of_language)
+			continue;
+		template_add(&choice, name, json_text_or_empty(one, "file_name"), json_text_or_empty(one, "text"), "template");
+	}
 	if (json_array_size(starters) == 0 && (wanted || json_object_size(templates) == 0))
 		add_skeletons(&choice, wanted);
 	if (json_array_size(starters) == 0)

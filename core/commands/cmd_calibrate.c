@@ -200,33 +200,12 @@ conclude_unmeasured(struct calibration_run *c)
 	conclude(c, error.data);
 }
 
-/* All runs of the shipped tasks are over. */
-static void
-finish_unit(struct calibration_run *c)
-{
-	c->found = calibrate_join_parts(c);
-	if (c->found)
-		store_write(c->core->store, store_op_calibrate, on_calibrate_stored, c);
-	else
-		conclude_unmeasured(c);
-}
-
 /* ---- the shipped tasks on it ---- */
 
 static const json_t *
 task_of(const struct calibration_run *c)
 {
 	return json_array_get(c->tasks, c->task);
-}
-
-static void
-take_run(struct calibration_run *c, const struct verdict *verdict)
-{
-	size_t count = json_array_size(json_object_get(json_object_get(task_of(c), "task"), "benchmarks"));
-	for (size_t i = 0; i < verdict->count; i++) {
-		(void)calibration_collect(verdict->entries[i].result, count, false, c->samples);
-		(void)calibration_collect_ratios(verdict->entries[i].result, c->ratios);
-	}
 }
 
 /* Each task has its own samples, since different work cannot be compared. */
@@ -252,25 +231,23 @@ on_parts_stored(void *arg, const struct kettle_error *err)
 	next_run(c);
 }
 
-/* All rounds of the task are over: its times are kept, whatever happens to the other tasks. */
-static void
-finish_task(struct calibration_run *c)
-{
-	calibrate_add_part(c, task_of(c));
-	next_task(c);
-	if (c->core->closing || c->task == json_array_size(c->tasks) || json_object_size(c->parts) == 0)
-		next_run(c);
-	else
-		store_write(c->core->store, calibrate_store_parts, on_parts_stored, c);
-}
-
 static void
 task_ran(struct calibration_run *c, const struct verdict *verdict, const char *error)
 {
 	if (verdict) {
-		take_run(c, verdict);
+		size_t count = json_array_size(json_object_get(json_object_get(task_of(c), "task"), "benchmarks"));
+		for (size_t i = 0; i < verdict->count; i++) {
+			(void)calibration_collect(verdict->entries[i].result, count, false, c->samples);
+			(void)calibration_collect_ratios(verdict->entries[i].result, c->ratios);
+		}
 		if (++c->round == CALIBRATE_ROUNDS) {
-			finish_task(c);
+			/* All rounds of the task are over: its times are kept, whatever happens to the other tasks. */
+			calibrate_add_part(c, task_of(c));
+			next_task(c);
+			if (c->core->closing || c->task == json_array_size(c->tasks) || json_object_size(c->parts) == 0)
+				next_run(c);
+			else
+				store_write(c->core->store, calibrate_store_parts, on_parts_stored, c);
 			return;
 		}
 	} else if (++c->failures == CALIBRATE_FAILURES) {
@@ -295,7 +272,12 @@ next_run(struct calibration_run *c)
 			return;
 		calibrate_remark(c, json_text_or_empty(task_of(c), "name"), err.message);
 	}
-	finish_unit(c);
+	/* All runs of the shipped tasks are over. */
+	c->found = calibrate_join_parts(c);
+	if (c->found)
+		store_write(c->core->store, store_op_calibrate, on_calibrate_stored, c);
+	else
+		conclude_unmeasured(c);
 }
 
 static void

@@ -52,16 +52,6 @@ static const struct {
 
 /* ---- in the child ---- */
 
-static void
-prepare_options(struct subject *subject)
-{
-	const struct option_table table = loader_options(&subject->loaded->plugin);
-	const struct conformance_setup *setup = subject->setup;
-	const struct option_section where = {
-		.name = setup->options_file, .places = setup->options_places, .pointer = "", .base = setup->options_base};
-	(void)option_table_read(&table, setup->options, &where, &subject->options, &subject->why_not);
-}
-
 static int
 run_check(const struct conformance_setup *setup, conformance_check check, struct kettle_error *err)
 {
@@ -69,7 +59,10 @@ run_check(const struct conformance_setup *setup, conformance_check check, struct
 	struct subject subject = {.setup = setup};
 	int rc = loader_open(loader, 0, NULL, setup->file, &subject.loaded, err);
 	if (rc == 0) {
-		prepare_options(&subject);
+		const struct option_table table = loader_options(&subject.loaded->plugin);
+		const struct option_section where = {
+			.name = setup->options_file, .places = setup->options_places, .pointer = "", .base = setup->options_base};
+		(void)option_table_read(&table, setup->options, &where, &subject.options, &subject.why_not);
 		rc = check(&subject, err);
 	}
 	json_decref(subject.options);

@@ -560,19 +560,6 @@ away_ns(const struct engine_job *job)
 	return ns > 0 ? ns : 1;
 }
 
-/* Removes reported times that are impossible, with a warning, so that none is stored, shown or counted. */
-static void
-trim_times(const struct engine_job *job, struct completion *completion)
-{
-	struct kettle_error what;
-	completion_trim_times(completion, away_ns(job), &what);
-	if (what.message[0])
-		log_write(KETTLE_LOG_WARNING, "engine",
-			"the machine of unit %s reported times of job %lld of submission %lld that cannot be and are not used, "
-			"first %s",
-			job->unit ? job->unit->label : "", (long long)job->id, (long long)job->submission, what.message);
-}
-
 /* Ends an attempt without a result, after a loss that the runner reports or after a stop by the engine. */
 static void
 attempt_lost(struct engine_job *job, const struct completion *completion)
@@ -605,7 +592,14 @@ attempt_end_complete(struct engine_job *job, const struct completion *reported)
 	const struct completion *completion = &trimmed;
 	job->stamps.completed_ns = clock_ns(job->engine->setup.clock);
 	failpoint("engine.completed");
-	trim_times(job, &trimmed);
+	/* Removes reported times that are impossible, with a warning, so that none is stored, shown or counted. */
+	struct kettle_error what;
+	completion_trim_times(&trimmed, away_ns(job), &what);
+	if (what.message[0])
+		log_write(KETTLE_LOG_WARNING, "engine",
+			"the machine of unit %s reported times of job %lld of submission %lld that cannot be and are not used, "
+			"first %s",
+			job->unit ? job->unit->label : "", (long long)job->id, (long long)job->submission, what.message);
 	budget_count(job, completion);
 	unit_health_judge(job, completion);
 	if (completion->disabled)

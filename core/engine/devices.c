@@ -159,19 +159,6 @@ put_in_force(struct unit *unit)
 }
 
 static void
-sweep(struct engine *engine)
-{
-	for (struct device *device = engine->devices; device; device = device->next)
-		for (struct unit *unit = device->units, *next; unit; unit = next) {
-			next = unit->next;
-			if (!unit->removed || unit->active || unit->machine.requests)
-				continue;
-			LIST_REMOVE(device->units, unit);
-			free_unit(unit);
-		}
-}
-
-static void
 take_budgets(struct engine *engine, const json_t *devices)
 {
 	for (struct device *device = engine->devices; device; device = device->next) {
@@ -203,7 +190,14 @@ engine_devices_load(struct engine *engine, const json_t *devices, struct kettle_
 		else
 			free_unit(unit);
 	}
-	sweep(engine);
+	for (struct device *device = engine->devices; device; device = device->next)
+		for (struct unit *unit = device->units; unit; unit = next) {
+			next = unit->next;
+			if (!unit->removed || unit->active || unit->machine.requests)
+				continue;
+			LIST_REMOVE(device->units, unit);
+			free_unit(unit);
+		}
 	return rc;
 }
 

@@ -81,20 +81,6 @@ forget_owner(struct http *http, struct http_owner *owner)
 }
 
 static void
-add_request(struct http_owner *owner, struct http_request *request)
-{
-	request->owner = owner;
-	request->sibling = owner->requests;
-	request->link = &owner->requests;
-	if (request->sibling)
-		request->sibling->link = &request->sibling;
-	owner->requests = request;
-	*owner->last = request;
-	owner->last = &request->next;
-	owner->queued++;
-}
-
-static void
 drop_request(struct http_request *request)
 {
 	*request->link = request->sibling;
@@ -245,7 +231,15 @@ http_send(struct http *http, const void *who, const struct kettle_http_request *
 	request->id = ++http->last_id;
 	if (ret_id)
 		*ret_id = request->id;
-	add_request(owner, request);
+	request->owner = owner;
+	request->sibling = owner->requests;
+	request->link = &owner->requests;
+	if (request->sibling)
+		request->sibling->link = &request->sibling;
+	owner->requests = request;
+	*owner->last = request;
+	owner->last = &request->next;
+	owner->queued++;
 	give_turns(http, owner);
 	return 0;
 }

@@ -174,18 +174,6 @@ set_limits(struct http_request *request, const struct kettle_http_request *wante
 	request->retries = wanted->retries;
 }
 
-static void
-copy_headers(struct http_request *request, const char *const *headers)
-{
-	size_t count = 0;
-	while (headers && headers[count])
-		count++;
-	request->headers = xcalloc(count, sizeof(*request->headers));
-	request->headers_count = count;
-	for (size_t i = 0; i < count; i++)
-		request->headers[i] = xstrdup(headers[i]);
-}
-
 int
 http_request_new(const struct kettle_http_request *given, struct http_request **ret_request, struct kettle_error *err)
 {
@@ -204,7 +192,13 @@ http_request_new(const struct kettle_http_request *given, struct http_request **
 		.answer_file = copy_text(wanted.answer_file), .unix_socket = copy_text(wanted.unix_socket),
 		.body = wanted.body ? xmemdup(wanted.body, wanted.body_size) : NULL, .body_size = wanted.body_size,
 		.done = wanted.done, .on_part = wanted.on_part, .streams = wanted.on_part != NULL, .arg = wanted.arg);
-	copy_headers(request, wanted.headers);
+	size_t count = 0;
+	while (wanted.headers && wanted.headers[count])
+		count++;
+	request->headers = xcalloc(count, sizeof(*request->headers));
+	request->headers_count = count;
+	for (size_t i = 0; i < count; i++)
+		request->headers[i] = xstrdup(wanted.headers[i]);
 	set_limits(request, &wanted);
 	*ret_request = request;
 	return 0;

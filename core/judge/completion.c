@@ -200,20 +200,6 @@ trim_stamps(struct completion *completion, struct bounds *bounds, struct kettle_
 	completion->stamps = NULL;
 }
 
-/* Without stamps of the job, the starts of its programs still are of one clock: none differ by more than the job was away. */
-static void
-bound_starts(const struct completion *completion, struct bounds *bounds)
-{
-	int64_t first = 0, last = 0;
-	for (size_t i = 0; i < completion->count; i++) {
-		int64_t start = completion->outcomes[i].start_ns.value;
-		first = start && (!first || start < first) ? start : first;
-		last = start > last ? start : last;
-	}
-	if (!bounds->to && last - first > bounds->most)
-		bounds->from = bounds->to = -1;
-}
-
 /* Whether there is a time that completion_read refused. */
 static bool
 is_refused(const struct outcome *outcome, const char *key, const struct optional_int *read)
@@ -249,7 +235,15 @@ completion_trim_times(struct completion *completion, int64_t away_ns, struct ket
 		bounds.most = away_ns + away_ns / COMPLETION_CLOCKS_DIFFER + COMPLETION_SLACK_NS;
 	*ret_remark = (struct kettle_error){0};
 	trim_stamps(completion, &bounds, ret_remark);
-	bound_starts(completion, &bounds);
+	/* Without stamps of the job, the starts of its programs still are of one clock: none differ by more than the job was away. */
+	int64_t first = 0, last = 0;
+	for (size_t i = 0; i < completion->count; i++) {
+		int64_t start = completion->outcomes[i].start_ns.value;
+		first = start && (!first || start < first) ? start : first;
+		last = start > last ? start : last;
+	}
+	if (!bounds.to && last - first > bounds.most)
+		bounds.from = bounds.to = -1;
 	for (size_t i = 0; i < completion->count; i++)
 		trim_outcome(&completion->outcomes[i], &bounds, ret_remark);
 }

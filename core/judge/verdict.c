@@ -412,17 +412,6 @@ verdict_run_system(const struct verdict *verdict)
 	return system;
 }
 
-/* Adds what the machine left out of its report on a run, because the job or its owner has too much. */
-static void
-write_cuts(const json_t *outcome, json_t *run)
-{
-	json_t *cut = json_object_get(outcome, "cut"), *artifacts = json_object_get(outcome, "artifacts_cut");
-	if (json_is_array(cut) && json_dumpb(cut, NULL, 0, JSON_COMPACT) <= VERDICT_MAX_CUT)
-		json_object_set(run, "cut", cut);
-	if (json_is_string(artifacts) && json_string_length(artifacts) <= VERDICT_MAX_CUT)
-		json_object_set(run, "artifacts_cut", artifacts);
-}
-
 /* The run as JSON, with the members that the database has columns for (verdict: of which), or without them (NULL). */
 static json_t *
 write_run(const struct verdict *verdict, const struct verdict_entry *entry)
@@ -447,7 +436,12 @@ write_run(const struct verdict *verdict, const struct verdict_entry *entry)
 	/* Output of compilers in the run. */
 	if (outcome->jit)
 		json_object_set_new(run, "jit", bounded(outcome->jit));
-	write_cuts(outcome->json, run);
+	/* Adds what the machine left out of its report on a run, because the job or its owner has too much. */
+	json_t *cut = json_object_get(outcome->json, "cut"), *artifacts = json_object_get(outcome->json, "artifacts_cut");
+	if (json_is_array(cut) && json_dumpb(cut, NULL, 0, JSON_COMPACT) <= VERDICT_MAX_CUT)
+		json_object_set(run, "cut", cut);
+	if (json_is_string(artifacts) && json_string_length(artifacts) <= VERDICT_MAX_CUT)
+		json_object_set(run, "artifacts_cut", artifacts);
 	/* Whether it began as a copy of a warm interpreter: compared runs should have begun alike. */
 	json_object_set_new(run, "warm", json_boolean(outcome->warm));
 	if (verdict)

@@ -90,19 +90,6 @@ add_decades(struct plot_axis *axis)
 	}
 }
 
-/* Multiples of one, two or five times a power of ten. */
-static void
-add_steps(struct plot_axis *axis)
-{
-	static const double factors[] = {1, 2, 5, 10};
-	double rough = (axis->high - axis->low) / SCORE_TICKS, power = pow(DECADE, floor(log10(rough))), step = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(factors) && step < rough; i++)
-		step = factors[i] * power;
-	for (double n = ceil(axis->low / step); n * step <= axis->high; n++)
-		if (n > 0)
-			add_score(axis, n * step);
-}
-
 void
 plot_axis_of_scores(double least, double most, struct plot_axis *ret_axis)
 {
@@ -116,7 +103,15 @@ plot_axis_of_scores(double least, double most, struct plot_axis *ret_axis)
 		double span = fmax(most - least, most / DECADE);
 		ret_axis->low = least - span * SCORE_MARGIN;
 		ret_axis->high = least + span * (1 + SCORE_MARGIN);
-		add_steps(ret_axis);
+		/* Multiples of one, two or five times a power of ten. */
+		static const double factors[] = {1, 2, 5, 10};
+		double rough = (ret_axis->high - ret_axis->low) / SCORE_TICKS, power = pow(DECADE, floor(log10(rough))),
+			   step = 0;
+		for (size_t i = 0; i < ARRAY_SIZE(factors) && step < rough; i++)
+			step = factors[i] * power;
+		for (double n = ceil(ret_axis->low / step); n * step <= ret_axis->high; n++)
+			if (n > 0)
+				add_score(ret_axis, n * step);
 	}
 }
 

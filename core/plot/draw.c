@@ -193,20 +193,6 @@ draw_series(const struct canvas *canvas, const struct plot_panel *panel, size_t 
 		draw_point(canvas, &series->points[i]);
 }
 
-static void
-draw_legend(const struct canvas *canvas, const struct plot_panel *panel)
-{
-	cairo_t *cairo = canvas->cairo;
-	double x = WIDTH - RIGHT + 14, y = canvas->top + TEXT;
-	set_font(cairo, TEXT, false);
-	for (size_t i = 0; i < panel->count; i++, y += LEGEND_LINE) {
-		set_series(cairo, panel, i);
-		draw_line(cairo, x, y - TEXT / 3.0, x + 22, y - TEXT / 3.0);
-		set_colour(cairo, &ink);
-		put_name(cairo, x + 28, y, panel->series[i].name, LEGEND_MAX);
-	}
-}
-
 /* The least and the greatest of the panel's times and scores; false: it has no point. */
 static bool
 find_range(const struct plot_panel *panel, double times[2], double scores[2])
@@ -273,20 +259,14 @@ draw_panel(cairo_t *cairo, const struct plot_panel *panel, double top, double un
 	/* The series of all users is drawn below those of single users, from which it is made. */
 	for (size_t i = 0; i < panel->count; i++)
 		draw_series(&canvas, panel, i, times[1]);
-	draw_legend(&canvas, panel);
-}
-
-static void
-draw_all(cairo_t *cairo, const struct plot *plot)
-{
-	cairo_set_source_rgb(cairo, 1, 1, 1);
-	cairo_paint(cairo);
-	cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
-	set_colour(cairo, &ink);
-	set_font(cairo, TEXT + 5, true);
-	put_name(cairo, LEFT, HEAD - 10, plot->title, TITLE_MAX);
-	for (size_t i = 0; i < plot->count; i++)
-		draw_panel(cairo, &plot->panels[i], HEAD + (double)i * PANEL, plot->until);
+	double x = WIDTH - RIGHT + 14, y = canvas.top + TEXT;
+	set_font(cairo, TEXT, false);
+	for (size_t i = 0; i < panel->count; i++, y += LEGEND_LINE) {
+		set_series(cairo, panel, i);
+		draw_line(cairo, x, y - TEXT / 3.0, x + 22, y - TEXT / 3.0);
+		set_colour(cairo, &ink);
+		put_name(cairo, x + 28, y, panel->series[i].name, LEGEND_MAX);
+	}
 }
 
 static cairo_status_t
@@ -306,7 +286,14 @@ plot_draw(const struct plot *plot, struct buf *picture, struct kettle_error *err
 	cairo_t *cairo = cairo_create(surface);
 	if (plot->png)
 		cairo_scale(cairo, PNG_SCALE, PNG_SCALE);
-	draw_all(cairo, plot);
+	cairo_set_source_rgb(cairo, 1, 1, 1);
+	cairo_paint(cairo);
+	cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
+	set_colour(cairo, &ink);
+	set_font(cairo, TEXT + 5, true);
+	put_name(cairo, LEFT, HEAD - 10, plot->title, TITLE_MAX);
+	for (size_t i = 0; i < plot->count; i++)
+		draw_panel(cairo, &plot->panels[i], HEAD + (double)i * PANEL, plot->until);
 	cairo_status_t status = cairo_status(cairo);
 	cairo_destroy(cairo);
 	if (status == CAIRO_STATUS_SUCCESS && plot->png)

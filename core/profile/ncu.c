@@ -98,18 +98,6 @@ add_headings(struct page *page, const struct csv_row *row)
 }
 
 static void
-add_metric(struct page *page, const struct csv_row *row)
-{
-	const char *unit = csv_field(row, page->columns[UNIT]);
-	buf_adds(page->out, "    ");
-	report_column(page->out, csv_field(row, page->columns[METRIC]), METRIC_WIDTH);
-	report_word(page->out, csv_field(row, page->columns[VALUE]), REPORT_MAX_WORD);
-	buf_adds(page->out, *unit ? " " : "");
-	report_word(page->out, unit, MAX_ID);
-	buf_adds(page->out, "\n");
-}
-
-static void
 add_row(struct page *page, const struct csv_row *row)
 {
 	/* A row of a rule has no metric; what the rules recommend is in the report itself. */
@@ -123,7 +111,13 @@ add_row(struct page *page, const struct csv_row *row)
 		return;
 	}
 	page->metrics++;
-	add_metric(page, row);
+	const char *unit = csv_field(row, page->columns[UNIT]);
+	buf_adds(page->out, "    ");
+	report_column(page->out, csv_field(row, page->columns[METRIC]), METRIC_WIDTH);
+	report_word(page->out, csv_field(row, page->columns[VALUE]), REPORT_MAX_WORD);
+	buf_adds(page->out, *unit ? " " : "");
+	report_word(page->out, unit, MAX_ID);
+	buf_adds(page->out, "\n");
 }
 
 static int

@@ -411,16 +411,6 @@ setup(struct app *app, struct kettle_error *err)
 	return rc < 0 ? rc : plugins_start(app->plugins, app->serve, err);
 }
 
-static void
-undo(struct app *app)
-{
-	if (app->plugins)
-		app_stop(app, app->status); /* some of them may have started */
-	else if (app->io)
-		close_io(app);
-	(void)uv_run(&app->loop, UV_RUN_DEFAULT);
-}
-
 static int
 app_run(struct app *app)
 {
@@ -432,7 +422,11 @@ app_run(struct app *app)
 	if (setup(app, &err) < 0) {
 		complain(app, &err);
 		app->status = kettle_error_exit(err.code);
-		undo(app);
+		if (app->plugins)
+			app_stop(app, app->status); /* some of them may have started */
+		else if (app->io)
+			close_io(app);
+		(void)uv_run(&app->loop, UV_RUN_DEFAULT);
 		return app->status;
 	}
 	json_array_each(app->config->warnings, sentence)

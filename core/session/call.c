@@ -29,17 +29,6 @@ bucket_of_call(struct core *core, uint64_t number)
 }
 
 static void
-link_call(struct call *call)
-{
-	struct call **first = bucket_of_call(call->core, call->waiter.call);
-	call->next_by_number = *first;
-	if (*first)
-		(*first)->link = &call->next_by_number;
-	call->link = first;
-	*first = call;
-}
-
-static void
 unlink_call(struct call *call)
 {
 	if (!call->link)
@@ -199,17 +188,6 @@ call_fail(struct call *call, int code, const char *format, ...)
 	/* A quotation may be cut within a character, or be no text at all: kettle_fail makes UTF-8 of it. */
 	(void)kettle_fail(&err, code, "%s", message);
 	call_answer(call, &err, NULL);
-}
-
-static void
-unknown(struct call *call)
-{
-	const char *names[128] = {NULL};
-	size_t count = 0;
-	for (const struct command *c = call->core->setup.commands; c->name && count < ARRAY_SIZE(names) - 1; c++)
-		names[count++] = c->name;
-	const char *near = nearest(call->name, names);
-	call_fail(call, KETTLE_EINVAL, "There is no command `%.64s`%s%s%s", call->name, NEAREST_END(near));
 }
 
 /* On the store's thread: resolves the actor, then runs the command. */
@@ -542,10 +520,20 @@ call_begin(void *arg)
 	struct call *call = arg;
 	struct kettle_error err = {0};
 	json_t *checked = NULL;
-	link_call(call);
+	struct call **first = bucket_of_call(call->core, call->waiter.call);
+	call->next_by_number = *first;
+	if (*first)
+		(*first)->link = &call->next_by_number;
+	call->link = first;
+	*first = call;
 	call->command = command_find(call->core->setup.commands, call->name);
 	if (!call->command) {
-		unknown(call);
+		const char *names[128] = {NULL};
+		size_t count = 0;
+		for (const struct command *c = call->core->setup.commands; c->name && count < ARRAY_SIZE(names) - 1; c++)
+			names[count++] = c->name;
+		const char *near = nearest(call->name, names);
+		call_fail(call, KETTLE_EINVAL, "There is no command `%.64s`%s%s%s", call->name, NEAREST_END(near));
 		return;
 	}
 	expect_form(call);

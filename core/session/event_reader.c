@@ -16,24 +16,18 @@ value_of(const char *line, const char *field)
 	return line + len + 1 + (line[len + 1] == ' ');
 }
 
-static void
-end_event(struct event_reader *reader)
-{
-	struct buf name = reader->name, data = reader->data;
-	reader->name = reader->data = (struct buf){0};
-	if (data.len)
-		reader->fn(reader->arg, name.data ? name.data : "", data.data, data.len);
-	buf_free(&name);
-	buf_free(&data);
-}
-
 static int
 on_line(void *arg, char *line, size_t len)
 {
 	struct event_reader *reader = arg;
 	const char *value;
 	if (len == 0) {
-		end_event(reader);
+		struct buf name = reader->name, data = reader->data;
+		reader->name = reader->data = (struct buf){0};
+		if (data.len)
+			reader->fn(reader->arg, name.data ? name.data : "", data.data, data.len);
+		buf_free(&name);
+		buf_free(&data);
 	} else if ((value = value_of(line, "event"))) {
 		buf_free(&reader->name);
 		buf_adds(&reader->name, value);

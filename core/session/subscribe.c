@@ -368,18 +368,6 @@ replay_op(struct db *db, void *arg, struct kettle_error *err)
 	return events_after(db, &actor, replay->filter, replay->after, REPLAY_PAGE, &replay->events, &replay->next, err);
 }
 
-static void
-go_live(struct subscription *subscription)
-{
-	AUTO_JSON json_t *pending = STEAL(subscription->pending);
-	subscription->live = true;
-	json_array_each(pending, event) {
-		const struct event read = event_read(event);
-		if (!subscription->dead && (read.seq == 0 || read.seq > subscription->last))
-			offer(subscription, &read);
-	}
-}
-
 /* Delivers nothing until the past can be read, since the subscriber's rights are unknown as well. */
 static void
 replay_failed(struct subscription *subscription, const struct kettle_error *err)
@@ -425,7 +413,13 @@ subscriptions_stop(struct core *core)
 static void
 catch_up(struct subscription *subscription, const struct replay *replay)
 {
-	go_live(subscription);
+	AUTO_JSON json_t *pending = STEAL(subscription->pending);
+	subscription->live = true;
+	json_array_each(pending, event) {
+		const struct event read = event_read(event);
+		if (!subscription->dead && (read.seq == 0 || read.seq > subscription->last))
+			offer(subscription, &read);
+	}
 	if (subscription->dead || !subscription->live || subscription->told)
 		return;
 	int64_t seq = replay->newest > subscription->last ? replay->newest : subscription->last;

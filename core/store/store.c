@@ -354,20 +354,6 @@ on_store_closed(uv_handle_t *handle)
 }
 
 static void
-deliver(struct store *store, struct answer *answer)
-{
-	if (answer->commit_ns)
-		histogram_add(&store->commits, (double)answer->commit_ns / 1e9);
-	if (answer->wrote_ns)
-		store->wrote_ns = answer->wrote_ns;
-	if (answer->events && store->on_events)
-		store->on_events(store->events_arg, answer->events);
-	ops_answer(store, &answer->ops);
-	json_decref(answer->events);
-	free(answer);
-}
-
-static void
 on_async(uv_async_t *async)
 {
 	struct store *store = async->data;
@@ -379,7 +365,15 @@ on_async(uv_async_t *async)
 	while (answers) {
 		struct answer *answer = answers;
 		answers = answer->next;
-		deliver(store, answer);
+		if (answer->commit_ns)
+			histogram_add(&store->commits, (double)answer->commit_ns / 1e9);
+		if (answer->wrote_ns)
+			store->wrote_ns = answer->wrote_ns;
+		if (answer->events && store->on_events)
+			store->on_events(store->events_arg, answer->events);
+		ops_answer(store, &answer->ops);
+		json_decref(answer->events);
+		free(answer);
 	}
 	if (store->closing)
 		ops_answer(store, &store->late);
