@@ -8,9 +8,10 @@
 #include <strings.h>
 
 /* Loops over an array and over the members of an object, which may be NULL. They declare `item`, `key` and `value`. */
-#define json_array_each(array, item) \
+#define json_array_each(array, item) json_array_each_at(array, item##_at, item)
+#define json_array_each_at(array, i, item) \
 	for (json_t * item, *item##_of = (json_t *)(array); item##_of; item##_of = NULL) \
-		for (size_t item##_at = 0; (item = json_array_get(item##_of, item##_at)); item##_at++)
+		for (size_t i = 0; (item = json_array_get(item##_of, i)); i++)
 #define json_object_each(object, key, value) \
 	for (json_t * value, *value##_of = (json_t *)(object); value##_of; value##_of = NULL) \
 		for (const char *key = json_object_iter_key(json_object_iter(value##_of)); \
@@ -65,9 +66,7 @@ member_true(const json_t *object, const char *key)
 static inline bool
 list_has_text(const json_t *list, const char *text)
 {
-	size_t i;
-	const json_t *item;
-	json_array_foreach(list, i, item)
+	json_array_each(list, item)
 		if (json_is_string(item) && strcmp(json_string_value(item), text) == 0)
 			return true;
 	return false;
@@ -77,9 +76,7 @@ list_has_text(const json_t *list, const char *text)
 static inline const char *
 list_find_text(const json_t *list, const char *text)
 {
-	size_t i;
-	const json_t *item;
-	json_array_foreach(list, i, item)
+	json_array_each(list, item)
 		if (json_is_string(item) && strcasecmp(json_string_value(item), text) == 0)
 			return json_string_value(item);
 	return NULL;
@@ -89,9 +86,7 @@ list_find_text(const json_t *list, const char *text)
 static inline json_t *
 list_find(const json_t *list, const char *key, const char *text)
 {
-	size_t i;
-	json_t *item;
-	json_array_foreach(list, i, item)
+	json_array_each(list, item)
 		if (member_is(item, key, text))
 			return item;
 	return NULL;

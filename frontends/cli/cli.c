@@ -109,9 +109,7 @@ group_alone(const struct line *line, int words)
 	struct kettle_error err = {0};
 	AUTO_BUF struct buf list = {0};
 	AUTO_JSON json_t *names = args_following(line->table, words, line->argv);
-	const char *name;
-	json_t *value;
-	json_object_foreach(names, name, value)
+	json_object_each(names, name, value)
 		buf_printf(&list, "%s%s", list.len ? ", " : "", name);
 	kettle_fail(&err, KETTLE_EINVAL, "`kettle %s` needs one of: %s.", line->argv[0], list.data);
 	return usage(line, &err);

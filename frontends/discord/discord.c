@@ -311,12 +311,10 @@ on_ready(void *arg)
 {
 	struct run *run = arg;
 	struct kettle_error err = {0};
-	size_t i;
-	const json_t *event;
 	if (run->bot.stopping)
 		return;
 	run->ready = true;
-	json_array_foreach(run->events, i, event)
+	json_array_each(run->events, event)
 		deal_with(run, event);
 	(void)json_array_clear(run->events);
 	announce_boards(&run->bot);

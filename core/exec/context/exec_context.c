@@ -58,13 +58,11 @@ static void
 open_gpus(struct exec_context *exec)
 {
 	json_t *reading = NULL;
-	const json_t *one;
-	size_t i;
 	if (!gpu_expected(&exec->config))
 		return;
 	(void)gpu_read(&exec->config, &reading, NULL);
 	exec_context_take_gpus(exec, reading);
-	json_array_foreach(json_object_get(exec->gpus, "gpus"), i, one) {
+	json_array_each(json_object_get(exec->gpus, "gpus"), one) {
 		struct gpu gpu = gpu_of(one);
 		if (gpu.uuid && gpu.used >= 0)
 			json_object_set_new(exec->idle, gpu.uuid, json_integer(gpu.used));
@@ -75,9 +73,8 @@ open_gpus(struct exec_context *exec)
 static json_t *
 greet_gpus(const struct exec_context *exec)
 {
-	json_t *list = json_deep_copy(json_object_get(exec->gpus, "gpus")), *one;
-	size_t i;
-	json_array_foreach(list, i, one) {
+	json_t *list = json_deep_copy(json_object_get(exec->gpus, "gpus"));
+	json_array_each(list, one) {
 		struct gpu gpu = gpu_of(one);
 		const json_t *idle = json_object_get(exec->idle, gpu.uuid ? gpu.uuid : "");
 		json_object_set_new(

@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "exec/job/job_internal.h"
@@ -133,9 +134,7 @@ lease_look(struct job *job, enum lease_state state, void (*looked)(void *job))
 static void
 take_fault(struct device_lease *lease)
 {
-	const char *gpu;
-	json_t *why;
-	json_object_foreach(lease->faults, gpu, why) {
+	json_object_each(lease->faults, gpu, why) {
 		(void)kettle_fail(&lease->error, KETTLE_EUNAVAIL, "%s", json_string_value(why));
 		return;
 	}

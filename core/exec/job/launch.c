@@ -524,12 +524,10 @@ int
 launch_secret(struct step *step, struct kettle_error *err)
 {
 	AUTO_BUF struct buf lines = {0};
-	const char *name;
-	json_t *value;
 	int ends[2];
 	if (!step->plan->secret_fd)
 		return 0;
-	json_object_foreach(step->plan->secret, name, value)
+	json_object_each(step->plan->secret, name, value)
 		buf_printf(&lines, "%s=%s\n", name, json_string_value(value));
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return kettle_fail(err, KETTLE_EIO, "Could not create a pipe: %s.", strerror(errno));

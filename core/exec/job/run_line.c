@@ -122,8 +122,7 @@ add_device_slot(const struct exec_context *exec, const json_t *object, const jso
 static int
 add_section(const struct exec_context *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
 {
-	const json_t *gpus = json_object_get(object, "gpu"), *one;
-	size_t i;
+	const json_t *gpus = json_object_get(object, "gpu");
 	int rc = 0;
 	if (object && !json_is_object(object))
 		return kettle_fail(err, KETTLE_EINVAL, "`unit` must be an object.");
@@ -131,7 +130,7 @@ add_section(const struct exec_context *exec, const json_t *object, struct unit *
 		return add_device_slot(exec, object, object, unit, err);
 	if (json_array_size(gpus) == 0)
 		return kettle_fail(err, KETTLE_EINVAL, "`gpu` of the unit is an empty list.");
-	json_array_foreach(gpus, i, one) {
+	json_array_each(gpus, one) {
 		AUTO_JSON json_t *gpu = json_pack("{s:O}", "gpu", one);
 		if (rc == 0)
 			rc = add_device_slot(exec, object, gpu, unit, err);
@@ -144,13 +143,12 @@ static int
 read_unit(const struct exec_context *exec, const json_t *object, struct unit *unit, struct kettle_error *err)
 {
 	const char *name = json_text_or_null(object, "name");
-	const json_t *more = json_object_get(object, "more"), *one;
-	size_t i;
+	const json_t *more = json_object_get(object, "more");
 	unit->name = name ? name : "local";
 	if (more && !json_is_array(more))
 		return kettle_fail(err, KETTLE_EINVAL, "`more` of the unit must be a list of units.");
 	int rc = add_section(exec, object, unit, err);
-	json_array_foreach(more, i, one)
+	json_array_each(more, one)
 		if (rc == 0)
 			rc = add_section(exec, one, unit, err);
 	if (rc == 0)

@@ -136,11 +136,10 @@ complaint_of(const struct step *step)
 {
 	AUTO_JSON json_t *output = capture_json(&step->processes[0].process.output[1]);
 	for (size_t i = 0; i < ARRAY_SIZE(complaints); i++) {
-		const char *key, *words = complaints[i].words;
-		json_t *value;
+		const char *words = complaints[i].words;
 		if (strstr(json_text_or_null(output, "text"), words))
 			return complaints[i].limit;
-		json_object_foreach(step->result.values, key, value)
+		json_object_each(step->result.values, key, value)
 			if (strstr(json_string_value(value), words))
 				return complaints[i].limit;
 	}
@@ -150,9 +149,7 @@ complaint_of(const struct step *step)
 static bool
 results_pass(const struct step *step)
 {
-	const char *key;
-	json_t *value;
-	json_object_foreach(step->plan->pass_result, key, value)
+	json_object_each(step->plan->pass_result, key, value)
 		if (!json_equal(value, json_object_get(step->result.values, key)))
 			return false;
 	return !step->result.error;

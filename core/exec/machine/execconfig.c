@@ -53,9 +53,7 @@ check_section(json_t *section, const char *name, json_t *places, struct kettle_e
 		{NULL, "read", "extra_paths"}, {"gpu", "left", "max_residual_bytes"}, {"warm", "copies", "max_forks"}};
 	AUTO_JSON json_t *schema = NULL;
 	AUTO_JSON json_t *warnings = renamed_keys_apply(section, renamed, ARRAY_SIZE(renamed), name, places);
-	json_t *warning;
-	size_t i;
-	json_array_foreach(warnings, i, warning)
+	json_array_each(warnings, warning)
 		(void)fprintf(stderr, "kettle-exec: warning: %s\n", json_string_value(warning));
 	int rc = schema_load(exec_schema_text, &schema, err);
 	if (rc < 0)

@@ -102,10 +102,8 @@ gpu_of(const json_t *json)
 struct gpu
 gpu_find(const json_t *reading, const char *name)
 {
-	const json_t *json;
 	char number[32];
-	size_t i;
-	json_array_foreach(json_object_get(reading, "gpus"), i, json) {
+	json_array_each(json_object_get(reading, "gpus"), json) {
 		struct gpu gpu = gpu_of(json);
 		(void)snprintf(number, sizeof(number), "%lld", (long long)gpu.index);
 		if (strcmp(name, number) == 0 || (gpu.uuid && strcasecmp(name, gpu.uuid) == 0))
@@ -143,15 +141,11 @@ add_reason(json_t *reasons, const char *reason)
 void
 gpu_throttled(const struct gpu *before, const struct gpu *after, json_t *reasons)
 {
-	const json_t *reason;
-	const char *name;
-	json_t *now;
-	size_t i;
 	/* The present state ends with the load, so the counted reasons are added to those in the reading after it. */
-	json_array_foreach(after->throttle, i, reason)
+	json_array_each(after->throttle, reason)
 		if (json_is_string(reason))
 			add_reason(reasons, json_string_value(reason));
-	json_object_foreach(after->slowed_ns, name, now) {
+	json_object_each(after->slowed_ns, name, now) {
 		const json_t *was = json_object_get(before->slowed_ns, name);
 		if (was && json_integer_value(now) - json_integer_value(was) > GPU_SLOWED_NS)
 			add_reason(reasons, name);

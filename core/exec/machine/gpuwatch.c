@@ -30,12 +30,11 @@ idle_key(const struct gpu *gpu, const char *name)
 static bool
 is_occupied(const struct gpuwatch *watch, const struct gpu *gpu, const char *name, struct kettle_error *ret_why)
 {
-	const json_t *idle = json_object_get(watch->idle, idle_key(gpu, name)), *process;
+	const json_t *idle = json_object_get(watch->idle, idle_key(gpu, name));
 	AUTO_BUF struct buf by = {0};
-	size_t i;
 	if (!gpu_is_occupied(gpu, idle, watch->config->gpu_max_residual_bytes))
 		return false;
-	json_array_foreach(gpu->processes, i, process)
+	json_array_each_at(gpu->processes, i, process)
 		buf_printf(&by, "%s%lld", i ? ", " : " (processes ", (long long)member_int(process, "pid"));
 	(void)kettle_fail(ret_why, KETTLE_EUNAVAIL,
 		"GPU %s is not free: %lld MiB of its memory are in use%s%s; when idle it is %lld MiB.", name,

@@ -211,9 +211,7 @@ check_overlap(struct reader *reader, const struct plan_process *process, const c
 static int
 read_argv(struct reader *reader, const json_t *argv, struct strings *ret_argv)
 {
-	const json_t *word;
-	size_t i;
-	json_array_foreach(argv, i, word)
+	json_array_each(argv, word)
 		if (strlen(json_string_value(word)) != json_string_length(word))
 			return REFUSE(reader, ": an argument of `argv` contains a NUL.");
 	strings_read(ret_argv, argv);
@@ -231,9 +229,7 @@ read_argv(struct reader *reader, const json_t *argv, struct strings *ret_argv)
 static int
 check_environment(struct reader *reader, const json_t *environment)
 {
-	const char *name;
-	json_t *value;
-	json_object_foreach((json_t *)environment, name, value)
+	json_object_each(environment, name, value)
 		if (strlen(json_string_value(value)) != json_string_length(value))
 			return REFUSE(reader, ": the variable `%s` contains a NUL.", name);
 	return 0;
@@ -244,8 +240,7 @@ static int
 read_process(struct reader *reader, const json_t *step, const json_t *object, const char *cases)
 {
 	struct plan_process *process = &reader->step->processes[reader->step->count++];
-	json_t *inputs = json_object_get(object, "inputs"), *input;
-	const char *path;
+	json_t *inputs = json_object_get(object, "inputs");
 	process->limits = limits_default(reader->step->kind, reader->step->device);
 	limits_apply(&process->limits, json_object_get(step, "limits"));
 	limits_apply(&process->limits, json_object_get(object, "limits"));
@@ -254,7 +249,7 @@ read_process(struct reader *reader, const json_t *step, const json_t *object, co
 	int rc = read_argv(reader, json_object_get(object, "argv"), &process->argv);
 	if (rc == 0)
 		rc = check_environment(reader, process->environment);
-	json_object_foreach(inputs, path, input)
+	json_object_each(inputs, path, input)
 		if (rc == 0)
 			rc = read_input(reader, path, input, &process->inputs[process->inputs_count++]);
 	/* The order of inputs in a plan has no meaning. */
@@ -268,13 +263,11 @@ static int
 check_secret(struct reader *reader)
 {
 	const struct plan_step *step = reader->step;
-	const char *name;
-	json_t *value;
 	size_t size = 0;
 	int rc = check_environment(reader, step->secret);
 	if (rc != 0 || !step->secret_fd)
 		return rc;
-	json_object_foreach((json_t *)step->secret, name, value) {
+	json_object_each(step->secret, name, value) {
 		size += strlen(name) + json_string_length(value) + 2;
 		if (strchr(json_string_value(value), '\n'))
 			return REFUSE(reader, ": the secret `%s` has several lines, which `secret_fd` cannot hand over.", name);
@@ -302,9 +295,7 @@ check_plan_names(struct reader *reader, const struct strings *paths, const char 
 static int
 read_needs(struct reader *reader, const json_t *needs)
 {
-	const json_t *id;
-	size_t i;
-	json_array_foreach(needs, i, id) {
+	json_array_each(needs, id) {
 		const struct plan_step *need = find_step(reader, json_string_value(id));
 		if (!need)
 			return REFUSE(reader, " needs `%s`, and no step before it has that id.", json_string_value(id));
@@ -396,10 +387,9 @@ check_combinations(struct reader *reader, const json_t *object)
 static void
 read_members(const json_t *object, struct plan_step *step)
 {
-	const json_t *pass = json_object_get(object, "pass"), *exits = json_object_get(pass, "exit"), *status;
+	const json_t *pass = json_object_get(object, "pass"), *exits = json_object_get(pass, "exit");
 	const json_t *cases = json_object_get(object, "cases"), *warm = json_object_get(object, "warm");
 	const json_t *jit = json_object_get(object, "jit");
-	size_t i;
 	step->title = json_text_or_null(object, "title");
 	step->kind = member_is(object, "kind", "build")     ? STEP_BUILD
 				 : member_is(object, "kind", "prepare") ? STEP_PREPARE
@@ -410,7 +400,7 @@ read_members(const json_t *object, struct plan_step *step)
 	strings_read(&step->folders, json_object_get(object, "folders"));
 	strings_read(&step->unique, json_object_get(object, "unique"));
 	step->passes[0] = !exits;
-	json_array_foreach(exits, i, status)
+	json_array_each(exits, status)
 		step->passes[json_integer_value(status)] = true;
 	step->pass_result = json_object_get(pass, "result");
 	step->cache = member_true(object, "cache");
@@ -496,16 +486,13 @@ plan_read(const json_t *schema, const json_t *object, struct plan *ret_plan, str
 	if (rc != 0)
 		return rc;
 	struct reader reader = {.files = json_object_get(object, "files"), .plan = ret_plan, .err = err};
-	const json_t *steps = json_object_get(object, "steps"), *step;
-	const char *name;
-	json_t *contents;
-	size_t i;
-	json_object_foreach((json_t *)reader.files, name, contents)
+	const json_t *steps = json_object_get(object, "steps");
+	json_object_each(reader.files, name, contents)
 		if (rc == 0)
 			rc = count_contents(&reader, contents);
 	ret_plan->steps = xcalloc(json_array_size(steps), sizeof(*ret_plan->steps));
 	ret_plan->owner = json_text_or_null(object, "owner");
-	json_array_foreach(steps, i, step) {
+	json_array_each_at(steps, i, step) {
 		if (rc != 0)
 			break;
 		reader.step = &ret_plan->steps[i];

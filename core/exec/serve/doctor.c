@@ -279,11 +279,10 @@ static void
 check_interpreters(struct toolchain *toolchain, const struct execconfig *config, struct sandbox_machine *machine,
 	const json_t *paths, json_t *report)
 {
-	json_t *cold = json_object(), *path;
+	json_t *cold = json_object();
 	const struct tool *others[TOOLCHAIN_MAX_TOOLS];
 	size_t count = 0;
-	const char *name;
-	json_object_foreach((json_t *)paths, name, path) {
+	json_object_each(paths, name, path) {
 		const struct tool *tool = NULL;
 		struct kettle_error error = {0};
 		if (!interpreter_is(json_string_value(path)) || toolchain_find(toolchain, name, &tool, NULL) != 0)
@@ -331,13 +330,11 @@ look_at_gpus(const struct execconfig *config)
 static void
 print_gpus(FILE *out, const json_t *gpus)
 {
-	const json_t *gpu;
-	size_t i;
-	json_array_foreach(json_object_get(gpus, "gpus"), i, gpu)
+	json_array_each(json_object_get(gpus, "gpus"), gpu)
 		(void)fprintf(out, "  %-8s GPU %lld: %s, %lld MiB (%s)\n", "yes", (long long)member_int(gpu, "index"),
 			json_text_or_empty(gpu, "name"), (long long)(member_int(gpu, "memory") >> 20),
 			json_text_or_empty(gpu, "uuid"));
-	json_array_foreach(json_object_get(gpus, "errors"), i, gpu)
+	json_array_each(json_object_get(gpus, "errors"), gpu)
 		(void)fprintf(out, "  %-8s %s\n", "NO", json_text_or_empty(gpu, "error"));
 }
 
@@ -363,10 +360,9 @@ examine(const struct execconfig *config)
 static void
 print_protections(FILE *out, const json_t *report)
 {
-	const json_t *protections = json_object_get(report, "protections"), *protection;
-	size_t i;
+	const json_t *protections = json_object_get(report, "protections");
 	(void)fprintf(out, "Sandbox: level %s\n", json_text_or_empty(report, "level"));
-	json_array_foreach(protections, i, protection) {
+	json_array_each_at(protections, i, protection) {
 		bool present = member_true(protection, "present");
 		(void)fprintf(out, "  %-8s %-14s %s\n", present ? "yes" : "MISSING", json_text_or_empty(protection, "name"),
 			json_text_or_empty(protection, "meaning"));
@@ -396,9 +392,7 @@ print_folder(FILE *out, const json_t *report, const char *key, const char *title
 static void
 print_packages(FILE *out, const json_t *packages)
 {
-	const char *name;
-	json_t *version;
-	json_object_foreach((json_t *)packages, name, version)
+	json_object_each(packages, name, version)
 		(void)fprintf(out, "  %-8s %-14s   %s %s\n", "", "", name, json_string_value(version));
 }
 
@@ -406,9 +400,7 @@ print_packages(FILE *out, const json_t *packages)
 static void
 print_names(FILE *out, const char *before, const json_t *names)
 {
-	const json_t *name;
-	size_t i;
-	json_array_foreach(names, i, name)
+	json_array_each_at(names, i, name)
 		(void)fprintf(out, "%s%s", i ? ", " : before, json_string_value(name));
 }
 
@@ -416,8 +408,6 @@ print_names(FILE *out, const char *before, const json_t *names)
 static void
 print_warm(FILE *out, const json_t *warm)
 {
-	const json_t *error;
-	size_t i;
 	if (member_is(warm, "state", "ready")) {
 		(void)fprintf(out, "  %-8s %-14s   warm start: yes, %lld of %lld MiB", "", "",
 			(long long)(member_int(warm, "memory") >> 20), (long long)(member_int(warm, "budget") >> 20));
@@ -425,7 +415,7 @@ print_warm(FILE *out, const json_t *warm)
 		print_names(out, "; not installed: ", json_object_get(warm, "absent"));
 		(void)fprintf(out, "\n");
 	}
-	json_array_foreach(json_object_get(warm, "errors"), i, error)
+	json_array_each(json_object_get(warm, "errors"), error)
 		(void)fprintf(out, "  %-8s %-14s   %s\n", "", "", json_string_value(error));
 }
 
@@ -433,9 +423,7 @@ print_warm(FILE *out, const json_t *warm)
 static void
 print_parts(FILE *out, const json_t *parts)
 {
-	const json_t *part;
-	size_t i;
-	json_array_foreach(parts, i, part) {
+	json_array_each(parts, part) {
 		bool present = member_true(part, "present");
 		(void)fprintf(out, "  %-8s %-14s   %s%s%s\n", present ? "" : "no", "", json_text_or_empty(part, "name"),
 			present ? "" : "; to install: ", present ? "" : json_text_or_empty(part, "how"));
@@ -445,10 +433,8 @@ print_parts(FILE *out, const json_t *parts)
 static void
 print_profilers(FILE *out, const json_t *profilers)
 {
-	const json_t *profiler;
-	size_t i;
 	(void)fprintf(out, "\nProfilers\n");
-	json_array_foreach(profilers, i, profiler) {
+	json_array_each(profilers, profiler) {
 		const char *path = json_text_or_empty(profiler, "path"), *how = json_text_or_empty(profiler, "how");
 		const char *word = member_true(profiler, "permitted") ? "yes" : path[0] ? "NO RIGHT" : "no";
 		(void)fprintf(out, "  %-8s %-14s %s\n", word, json_text_or_empty(profiler, "name"),
@@ -462,16 +448,13 @@ static void
 print_report(FILE *out, const json_t *report)
 {
 	const json_t *machine = json_object_get(report, "machine");
-	const char *name;
-	json_t *value;
-	size_t i;
 	(void)fprintf(out, "kettle-exec %s on %s: %s, %lld cores, %lld MiB, Linux %s\n\n",
 		json_text_or_empty(report, "version"), json_text_or_empty(machine, "host"), json_text_or_empty(machine, "cpu"),
 		(long long)member_int(machine, "cores"), (long long)(member_int(machine, "memory") >> 20),
 		json_text_or_empty(machine, "kernel"));
 	print_protections(out, report);
 	(void)fprintf(out, "\nTools\n");
-	json_object_foreach(json_object_get(report, "tools"), name, value) {
+	json_object_each(json_object_get(report, "tools"), name, value) {
 		const char *path = json_text_or_empty(json_object_get(report, "paths"), name);
 		(void)fprintf(out, "  %-8s %-14s %s%s%s\n", json_is_null(value) ? "no" : "yes", name,
 			json_is_null(value) ? "" : json_string_value(value), path[0] ? "  " : "", path);
@@ -484,7 +467,7 @@ print_report(FILE *out, const json_t *report)
 	}
 	print_profilers(out, json_object_get(report, "profilers"));
 	(void)fprintf(out, "\nDevices\n");
-	json_array_foreach(json_object_get(report, "devices"), i, value)
+	json_array_each(json_object_get(report, "devices"), value)
 		(void)fprintf(
 			out, "  %-8s %s\n", member_true(value, "usable") ? "yes" : "NO RIGHT", json_text_or_empty(value, "path"));
 	if (json_array_size(json_object_get(report, "devices")) == 0)

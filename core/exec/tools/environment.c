@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 
@@ -31,14 +32,12 @@ json_t *
 environment_make(const struct execconfig *config, const char *program, const struct strings *further)
 {
 	AUTO_BUF struct buf path = {0};
-	const char *name;
-	json_t *value;
 	if (program)
 		add_folder(&path, program);
 	for (size_t i = 0; further && i < further->count; i++)
 		add_folder(&path, further->list[i]);
 	buf_printf(&path, "%s%s", path.len ? ":" : "", SYSTEM_PATH);
-	json_object_foreach(config->tools, name, value)
+	json_object_each(config->tools, name, value)
 		add_folder(&path, json_string_value(value));
 	return json_pack("{s:s, s:s, s:s}", "PATH", path.data, "LANG", "C.UTF-8", "USER", "kettle");
 }
@@ -52,8 +51,6 @@ environment_add_tool(const struct execconfig *config, const char *name, json_t *
 void
 environment_list(const json_t *environment, struct strings *list)
 {
-	const char *name;
-	json_t *value;
-	json_object_foreach((json_t *)environment, name, value)
+	json_object_each(environment, name, value)
 		strings_take(list, xasprintf("%s=%s", name, json_string_value(value)));
 }

@@ -199,14 +199,12 @@ int
 interpreter_check(const char *path, const json_t *environment, const json_t *folders, struct kettle_error *err)
 {
 	AUTO_FREE char *base = interpreter_base(path);
-	const json_t *folder;
-	size_t n;
 	int rc = check_installation(path, err);
 	if (rc == 0 && base)
 		rc = check_installation(base, err);
 	if (rc == 0)
 		rc = check_variables(environment, err);
-	json_array_foreach(folders, n, folder) {
+	json_array_each(folders, folder) {
 		const char *at = json_string_value(json_array_get(folder, 0));
 		if (rc == 0 && at)
 			rc = check_owners(at, err);
@@ -279,15 +277,12 @@ interpreter_facts(const char *answer)
 	AUTO_JSON json_t *given = json_loads(answer, 0, NULL);
 	AUTO_JSON json_t *packages = json_object();
 	AUTO_JSON json_t *folders = json_array();
-	const char *name;
-	json_t *value;
-	size_t i;
 	if (!json_is_object(json_object_get(given, "packages")) || !json_is_array(json_object_get(given, "folders")))
 		return NULL;
-	json_object_foreach(json_object_get(given, "packages"), name, value)
+	json_object_each(json_object_get(given, "packages"), name, value)
 		if (is_well_known(name) && json_is_string(value))
 			json_object_set(packages, name, value);
-	json_array_foreach(json_object_get(given, "folders"), i, value)
+	json_array_each(json_object_get(given, "folders"), value)
 		if (json_is_string(value) && json_array_size(folders) < MAX_FOLDERS)
 			json_array_append_new(folders, interpreter_folder(json_string_value(value)));
 	return json_pack("{s:O, s:O}", "packages", packages, "folders", folders);
@@ -296,9 +291,7 @@ interpreter_facts(const char *answer)
 bool
 interpreter_unchanged(const json_t *folders)
 {
-	const json_t *folder;
-	size_t i;
-	json_array_foreach(folders, i, folder) {
+	json_array_each(folders, folder) {
 		const char *path = json_string_value(json_array_get(folder, 0));
 		if (!path || time_of(path) != json_integer_value(json_array_get(folder, 1)))
 			return false;

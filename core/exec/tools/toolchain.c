@@ -344,9 +344,7 @@ prefix_above(const char *path)
 static int
 locate_beside_interpreters(const struct toolchain *toolchain, char **ret_path, char **ret_packages)
 {
-	const json_t *name;
-	size_t i;
-	json_array_foreach(execconfig_reported(toolchain->config), i, name) {
+	json_array_each(execconfig_reported(toolchain->config), name) {
 		const char *word = json_string_value(name);
 		AUTO_FREE char *path = word[0] == '/' ? xstrdup(word) : find_by_name(toolchain, word);
 		AUTO_FREE char *prefix = path && interpreter_is(path) ? prefix_above(path) : NULL;
@@ -749,10 +747,8 @@ toolchain_stop(struct toolchain *toolchain)
 void
 toolchain_merge(struct toolchain *toolchain, const struct toolchain *other)
 {
-	const char *key;
-	json_t *json;
 	toolchain_lock(toolchain);
-	json_object_foreach(other->memory, key, json) {
+	json_object_each(other->memory, key, json) {
 		struct tool_facts known = tool_facts_of(json_object_get(toolchain->memory, key)), facts = tool_facts_of(json);
 		if (known.json && known.size == facts.size && known.mtime == facts.mtime)
 			continue;

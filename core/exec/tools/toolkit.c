@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 
@@ -160,9 +161,7 @@ static char *
 versioned(const json_t *folders, const char *name)
 {
 	char pattern[PATH_MAX];
-	const json_t *folder;
-	size_t i;
-	json_array_foreach(folders, i, folder) {
+	json_array_each(folders, folder) {
 		glob_t found = {0};
 		(void)snprintf(pattern, sizeof(pattern), "%s/lib%s.so.[0-9]*", json_string_value(folder), name);
 		char *file = NULL;
@@ -180,9 +179,7 @@ is_linkable(const json_t *folders, const char *name)
 {
 	static const char *const endings[] = {"so", "a"};
 	char path[PATH_MAX];
-	const json_t *folder;
-	size_t i;
-	json_array_foreach(folders, i, folder)
+	json_array_each(folders, folder)
 		for (size_t k = 0; k < ARRAY_SIZE(endings); k++) {
 			(void)snprintf(path, sizeof(path), "%s/lib%s.%s", json_string_value(folder), name, endings[k]);
 			if (access(path, F_OK) == 0)
@@ -210,9 +207,7 @@ spell_library(const char *text, const json_t *folders, struct strings *words)
 static void
 spell_each(const char *text, const char *word, const json_t *folders, struct strings *words)
 {
-	const json_t *folder;
-	size_t i;
-	json_array_foreach(folders, i, folder)
+	json_array_each(folders, folder)
 		strings_take(words, replace(text, word, json_string_value(folder)));
 }
 

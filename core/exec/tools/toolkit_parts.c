@@ -304,9 +304,7 @@ toolparts_of_hipcc(const char *home)
 const json_t *
 toolparts_lacking(const json_t *parts)
 {
-	const json_t *part;
-	size_t i;
-	json_array_foreach(parts, i, part)
+	json_array_each(parts, part)
 		if (member_true(part, "essential") && !member_true(part, "present"))
 			return part;
 	return NULL;

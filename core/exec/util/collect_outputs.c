@@ -86,9 +86,7 @@ bool
 manifest_read(const json_t *list, struct manifest *ret_manifest)
 {
 	struct manifest manifest = {0};
-	const json_t *entry;
-	size_t i;
-	json_array_foreach(list, i, entry) {
+	json_array_each(list, entry) {
 		struct output_file file = {.path = (char *)json_text_or_empty(entry, "path"),
 			.folder = member_true(entry, "folder"),
 			.mode = (int)member_int(entry, "mode"),

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_access.h"
 #include "base/xalloc.h"
 
 void
@@ -33,9 +34,7 @@ strings_add_all(struct strings *strings, const struct strings *more)
 void
 strings_read(struct strings *strings, const json_t *array)
 {
-	const json_t *text;
-	size_t i;
-	json_array_foreach(array, i, text)
+	json_array_each(array, text)
 		if (json_is_string(text))
 			strings_add(strings, json_string_value(text));
 }

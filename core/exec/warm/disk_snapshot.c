@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
 
@@ -229,9 +230,7 @@ void
 warm_work_snapshot(void *arg)
 {
 	struct warm_process *process = arg;
-	const json_t *entry;
-	size_t i;
-	json_array_foreach(process->paths, i, entry)
+	json_array_each(process->paths, entry)
 		if (stamp_of(json_string_value(json_array_get(entry, 0))) != json_integer_value(json_array_get(entry, 1)))
 			process->changed = true;
 	uint64_t own, memory = memory_of(process->child.pid, &own);

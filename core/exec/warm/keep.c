@@ -117,7 +117,7 @@ read_entry(const json_t *json)
 {
 	const char *name = json_text_or_null(json, "name"), *path = json_text_or_null(json, "path");
 	const char *real = json_text_or_null(json, "real");
-	const json_t *environment = json_object_get(json, "environment"), *core;
+	const json_t *environment = json_object_get(json, "environment");
 	if (!name || !path || !real || !json_is_object(environment))
 		return NULL;
 	struct warm_entry *entry = xcalloc(1, sizeof(*entry));
@@ -128,8 +128,7 @@ read_entry(const json_t *json)
 		.environment = json_deep_copy(environment)};
 	strings_read(&order->modules, json_object_get(json, "modules"));
 	strings_read(&order->recipes, json_object_get(json, "recipes"));
-	size_t i;
-	json_array_foreach(json_object_get(json, "cores"), i, core) {
+	json_array_each(json_object_get(json, "cores"), core) {
 		int number = (int)json_integer_value(core);
 		if (number >= 0 && number < CORES_MAX)
 			cores_join(&order->cores, &(struct cores){.list = &number, .count = 1});
@@ -146,13 +145,12 @@ static void
 load(struct warm *warm)
 {
 	AUTO_FREE char *data = NULL;
-	size_t size = 0, i, count = 0;
+	size_t size = 0, count = 0;
 	struct warm_entry **end = &warm->keep.list;
-	json_t *one;
 	if (!warm->setup.memory || file_read(warm->setup.memory, FILE_MAX, &data, &size, NULL) != 0)
 		return;
 	AUTO_JSON json_t *list = json_loadb(data, size, 0, NULL);
-	json_array_foreach(list, i, one) {
+	json_array_each(list, one) {
 		if (count < ENTRIES_MAX && (*end = read_entry(one))) {
 			end = &(*end)->next;
 			count++;

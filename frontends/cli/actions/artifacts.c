@@ -49,9 +49,7 @@ static void fetch_next(struct run *run);
 static bool
 is_superseded(const json_t *list, const json_t *artifact)
 {
-	size_t i;
-	json_t *other;
-	json_array_foreach(list, i, other)
+	json_array_each(list, other)
 		if (member_is(other, "device", json_text_or_empty(artifact, "device")) &&
 			member_int(other, "job") > member_int(artifact, "job"))
 			return true;
@@ -127,15 +125,13 @@ on_unpacked(struct run *run, void *arg)
 {
 	struct artifacts *artifacts = run->work;
 	const struct unpacking *unpacking = arg;
-	size_t i;
-	json_t *file;
 	if (unpacking->err.code < 0) {
 		run_fail(run, &unpacking->err);
 		return;
 	}
 	AUTO_JSON json_t *zip = json_incref(json_array_get(artifacts->list, artifacts->at));
 	(void)json_array_remove(artifacts->list, artifacts->at);
-	json_array_foreach(unpacking->files, i, file) {
+	json_array_each(unpacking->files, file) {
 		(void)json_object_del(zip, "sha256");
 		(void)json_object_update_missing(file, zip);
 		(void)json_object_set(file, "fetched", json_object_get(file, "size"));
@@ -250,9 +246,7 @@ static void
 list_paths(struct run *run, const json_t *result, const char *dir)
 {
 	AUTO_JSON json_t *list = json_deep_copy(result);
-	size_t i;
-	json_t *artifact;
-	json_array_foreach(list, i, artifact) {
+	json_array_each(list, artifact) {
 		AUTO_FREE char *below = NULL;
 		if (path_below_dir(list, artifact, &below, NULL) < 0)
 			continue;
@@ -294,21 +288,19 @@ artifacts_render(struct run *run, const json_t *result)
 {
 	FILE *out = run->term.out;
 	bool fetched = false;
-	size_t i;
-	const json_t *file;
-	json_array_foreach(result, i, file)
+	json_array_each(result, file)
 		fetched = fetched || json_object_get(file, "fetched");
 	if (!fetched) {
 		run_view(run, result);
 		return;
 	}
 	for (int rank = 0; rank <= path_rank(""); rank++)
-		json_array_foreach(result, i, file)
+		json_array_each(result, file)
 			if (json_text_or_null(file, "path") && path_rank(json_text_or_empty(file, "path")) == rank) {
 				term_sanitize(out, json_text_or_empty(file, "path"), 0);
 				fputc('\n', out);
 			}
-	json_array_foreach(result, i, file)
+	json_array_each(result, file)
 		if (!json_text_or_null(file, "path"))
 			template_put(&run->term, "{device} {step} {name}: not kept\n", file, NULL);
 }

@@ -31,12 +31,10 @@ const struct args_option board_task_file_options[] = {
 static void
 put_pairs(const struct term *term, const char *title, const json_t *object)
 {
-	const char *name;
-	json_t *value;
 	if (json_object_size(object) == 0)
 		return;
 	fprintf(term->out, "%*s%-8s", INDENT, "", title);
-	json_object_foreach((json_t *)object, name, value) {
+	json_object_each(object, name, value) {
 		AUTO_FREE char *text = json_is_string(value) ? NULL : json_text(value, JSON_ENCODE_ANY | JSON_COMPACT);
 		fputs("  ", term->out);
 		term_sanitize(term->out, name, 0);
@@ -59,9 +57,7 @@ static void
 put_inputs(const struct term *term, const json_t *inputs)
 {
 	AUTO_JSON json_t *names = json_array();
-	const char *name;
-	json_t *value;
-	json_object_foreach((json_t *)inputs, name, value)
+	json_object_each(inputs, name, value)
 		json_array_append_new(names, json_string(name));
 	put_words(term, "inputs", names);
 }
@@ -114,14 +110,12 @@ static void
 put_plan(struct run *run, const json_t *row)
 {
 	const struct term *term = &run->term;
-	size_t i;
-	const json_t *step;
 	bool chosen = *json_text_or_empty(run->args.values, "mode") != '\0';
 	if (!chosen && strcmp(json_text_or_empty(row, "mode"), "ranked") != 0)
 		return;
 	fputc('\n', term->out);
 	template_put(term, "{*device}, {mode}\n{error?  {error}\n}", row, NULL);
-	json_array_foreach(json_object_get(json_object_get(row, "plan"), "steps"), i, step)
+	json_array_each(json_object_get(json_object_get(row, "plan"), "steps"), step)
 		put_step(term, step);
 }
 
@@ -138,14 +132,12 @@ put_files(const struct term *term, const json_t *result)
 	static const struct view_column columns[] = {
 		COLUMN_CUT("file", "{file}"), COLUMN_RIGHT("size", "{size@{bytes:bytes}}"), SPARE_COLUMN(1, "", "{what}")};
 	AUTO_JSON json_t *rows = json_array();
-	const char *name;
-	json_t *contents;
-	json_object_foreach(json_object_get(result, "files"), name, contents)
+	json_object_each(json_object_get(result, "files"), name, contents)
 		json_array_append_new(
 			rows, json_pack("{s:s, s:{s:f}}", "file", name, "size", "bytes", contents_size(contents)));
 	json_array_append_new(
 		rows, json_pack("{s:s, s:s}", "file", json_text_or_empty(result, "submission"), "what", "what is submitted"));
-	json_object_foreach(json_object_get(result, "templates"), name, contents) {
+	json_object_each(json_object_get(result, "templates"), name, contents) {
 		AUTO_FREE char *what = xasprintf("template for %s", name);
 		json_array_append_new(rows, json_pack("{s:s, s:{s:f}, s:s}", "file", json_text_or_empty(contents, "file_name"),
 										"size", "bytes", contents_size(contents), "what", what));
@@ -157,13 +149,11 @@ void
 board_task_render(struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
-	size_t i;
-	const json_t *row;
 	template_put(term, "{*leaderboard}, task {name}\n\n", result, NULL);
 	put_files(term, result);
 	fputs("\n  task.yml\n", term->out);
 	term_block(term->out, json_text_or_empty(result, "yml"), INDENT, 0);
-	json_array_foreach(json_object_get(result, "plans"), i, row)
+	json_array_each(json_object_get(result, "plans"), row)
 		put_plan(run, row);
 	if (!run->quiet)
 		fputs("\n-o DIR writes all of it, --json prints it.\n", term->out);
@@ -230,9 +220,8 @@ board_task_template_answer(struct run *run, const json_t *result)
 void
 board_task_eval_render(struct run *run, const json_t *result)
 {
-	const json_t *files = json_object_get(result, "files"), *file;
-	size_t i;
-	json_array_foreach(files, i, file) {
+	const json_t *files = json_object_get(result, "files");
+	json_array_each_at(files, i, file) {
 		/* Puts titles over several files as head(1) does. */
 		if (json_array_size(files) > 1)
 			template_put(&run->term, i > 0 ? "\n==> {name} <==\n" : "==> {name} <==\n", file, NULL);
@@ -246,9 +235,7 @@ board_task_eval_answer(struct run *run, const json_t *result)
 	const char *folder = args_text(&run->args, "output");
 	AUTO_JSON json_t *files = json_object();
 	struct kettle_error why = {0};
-	size_t i;
-	const json_t *file;
-	json_array_foreach(json_object_get(result, "files"), i, file)
+	json_array_each(json_object_get(result, "files"), file)
 		json_object_set_new(
 			files, json_text_or_empty(file, "name"), json_pack("{s:O}", "text", json_object_get(file, "text")));
 	if (!folder)

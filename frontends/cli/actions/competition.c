@@ -26,9 +26,7 @@ static void
 put_rest(const struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
-	size_t i;
-	const json_t *entry;
-	json_array_foreach(json_object_get(result, "skipped"), i, entry) {
+	json_array_each(json_object_get(result, "skipped"), entry) {
 		struct kettle_error reason = {0};
 		snprintf(reason.message, sizeof(reason.message), "%s", json_text_or_empty(entry, "reason"));
 		(void)kettle_blame(&reason, KETTLE_CAUSE_NONE, json_text_or_empty(entry, "member"), 0);
@@ -39,7 +37,7 @@ put_rest(const struct run *run, const json_t *result)
 		term_sanitize(term->out, reason.message, 0);
 		fputs(".\n", term->out);
 	}
-	json_array_foreach(json_object_get(result, "errors"), i, entry) {
+	json_array_each(json_object_get(result, "errors"), entry) {
 		fputs("  ", term->out);
 		term_put(term, STYLE_RED, "wrong ");
 		template_put(term, "{*name}: {error}\n", entry, NULL);

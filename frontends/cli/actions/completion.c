@@ -52,12 +52,10 @@ static void
 on_names(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct completion *completion = arg;
-	size_t i;
-	const json_t *one;
 	(void)err;
 	completion->host->timer_stop(completion->host, completion->timer);
 	if (!completion->over)
-		json_array_foreach(result, i, one)
+		json_array_each(result, one)
 			complete_put_value(
 				stdout, &completion->live, json_text_or_empty(one, "value"), json_text_or_empty(one, "about"));
 	end(completion);

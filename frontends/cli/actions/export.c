@@ -115,11 +115,9 @@ static void
 write_page(struct run *run, const json_t *result)
 {
 	struct export *export = run->work;
-	size_t i;
-	const json_t *submission;
 	if (json_is_object(json_object_get(result, "user")))
 		write_line(run, json_object_get(result, "user"));
-	json_array_foreach(json_object_get(result, "submissions"), i, submission) {
+	json_array_each(json_object_get(result, "submissions"), submission) {
 		write_line(run, submission);
 		export->count++;
 	}

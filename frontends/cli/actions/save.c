@@ -16,6 +16,7 @@
 #include "base/contents.h"
 #include "base/file.h"
 #include "base/io.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
 
 #define NEW_FILE (O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC)
@@ -117,12 +118,10 @@ write_below(int dir, const char *name, const json_t *contents, struct kettle_err
 int
 save_folder(const char *path, const json_t *files, struct kettle_error *err)
 {
-	const char *name;
-	json_t *contents;
 	if (json_object_size(files) > SAVE_MAX_FILES)
 		return kettle_fail(err, KETTLE_EINVAL, "There are %zu files; at most %d are written.", json_object_size(files),
 			SAVE_MAX_FILES);
-	json_object_foreach((json_t *)files, name, contents)
+	json_object_each(files, name, contents)
 		if (path_check_inside(name, NULL) < 0)
 			return kettle_fail(
 				err, KETTLE_EINVAL, "`%.200s` is not a path inside the folder: nothing is written.", name);
@@ -130,7 +129,7 @@ save_folder(const char *path, const json_t *files, struct kettle_error *err)
 		return save_fail(path, errno, err);
 	AUTO_FD int dir = open(path, A_FOLDER);
 	int rc = dir < 0 ? save_fail(path, errno, err) : 0;
-	json_object_foreach((json_t *)files, name, contents)
+	json_object_each(files, name, contents)
 		rc = rc ? rc : write_below(dir, name, contents, err);
 	if (rc < 0)
 		(void)file_remove_tree(path, NULL);

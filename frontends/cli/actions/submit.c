@@ -30,13 +30,11 @@ const struct args_option task_run_options[] = {
 static void
 say_accepted(struct term *term, int64_t id, bool again, const json_t *result)
 {
-	size_t i;
-	const json_t *remark;
 	struct wrap_part part;
 	wrap_part_begin(&part, term);
 	fprintf(term->out, "%s submission %lld%s.\n", again ? "Rerunning" : "Accepted", (long long)id,
 		member_true(result, "practice") ? " as practice, outside of the ranking" : "");
-	json_array_foreach(json_object_get(result, "remarks"), i, remark) {
+	json_array_each(json_object_get(result, "remarks"), remark) {
 		term_put(term, STYLE_YELLOW, "Remark: ");
 		term_sanitize(term->out, json_string_value(remark), 0);
 		fputc('\n', term->out);

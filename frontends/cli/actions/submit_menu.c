@@ -77,10 +77,8 @@ prompt_devices(struct run *run)
 static void
 choose_devices(struct run *run)
 {
-	const json_t *board;
 	const char *name = json_text_or_empty(run->args.own, "board");
-	size_t i;
-	json_array_foreach(options_of(run, "boards"), i, board) {
+	json_array_each(options_of(run, "boards"), board) {
 		json_t *devices = json_object_get(board, "gpu_types");
 		if (member_true(run->args.own, "devices-named") || strcasecmp(json_text_or_empty(board, "name"), name) != 0 ||
 			json_array_size(devices) < 2)
@@ -100,13 +98,10 @@ static json_t *
 modes_of(const json_t *command)
 {
 	json_t *modes = json_array();
-	size_t i, k;
-	const json_t *argument;
-	json_t *mode;
-	json_array_foreach(json_object_get(command, "args"), i, argument) {
+	json_array_each(json_object_get(command, "args"), argument) {
 		if (!member_is(argument, "name", "mode"))
 			continue;
-		json_array_foreach(json_object_get(argument, "choices"), k, mode)
+		json_array_each(json_object_get(argument, "choices"), mode)
 			if (strcmp(json_string_value(mode), "leaderboard") != 0)
 				json_array_append(modes, mode);
 	}
@@ -180,9 +175,7 @@ static void
 boards_listed(struct run *run, const json_t *result)
 {
 	json_t *names = json_array();
-	size_t i;
-	const json_t *board;
-	json_array_foreach(result, i, board)
+	json_array_each(result, board)
 		json_array_append(names, json_object_get(board, "name"));
 	json_object_set_new(run->args.own, "names", names);
 	json_object_set(run->args.own, "boards", (json_t *)result);

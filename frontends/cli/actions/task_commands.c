@@ -33,9 +33,7 @@ void
 task_check_render(struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
-	size_t i, k;
-	const json_t *entry, *tried;
-	json_array_foreach(json_object_get(result, "tasks"), i, entry) {
+	json_array_each(json_object_get(result, "tasks"), entry) {
 		bool ok = member_true(entry, "ok");
 		if (ok && run->quiet)
 			continue;
@@ -52,7 +50,7 @@ task_check_render(struct run *run, const json_t *result)
 				entry, NULL);
 		}
 		template_put(term, "\n{remarks@@  remark: {}\n}{tried@@  {device}: {said}\n}", entry, NULL);
-		json_array_foreach(json_object_get(entry, "tried"), k, tried)
+		json_array_each(json_object_get(entry, "tried"), tried)
 			run_print_log(term->out, tried);
 	}
 }
@@ -99,9 +97,8 @@ put_solution(const struct term *term, const json_t *solution)
 void
 task_verify_render(struct run *run, const json_t *result)
 {
-	size_t i, right = 0, undecided = 0, skipped = 0, count = json_array_size(json_object_get(result, "solutions"));
-	const json_t *solution;
-	json_array_foreach(json_object_get(result, "solutions"), i, solution) {
+	size_t right = 0, undecided = 0, skipped = 0, count = json_array_size(json_object_get(result, "solutions"));
+	json_array_each(json_object_get(result, "solutions"), solution) {
 		right += member_true(solution, "ok");
 		skipped += is_skipped(solution);
 		undecided += json_is_null(json_object_get(solution, "ok")) && !is_skipped(solution);
@@ -163,16 +160,14 @@ void
 task_new_answer(struct run *run, const json_t *result)
 {
 	struct kettle_error err = {0};
-	const char *dir = json_text_or_empty(run->args.values, "dir"), *reference = json_text_or_empty(result, "reference"),
-			   *name;
+	const char *dir = json_text_or_empty(run->args.values, "dir"), *reference = json_text_or_empty(result, "reference");
 	const json_t *files = json_object_get(result, "files");
-	json_t *contents;
 	if (save_folder(dir, files, &err)) {
 		run_fail(run, &err);
 		return;
 	}
 	json_t *names = json_array();
-	json_object_foreach((json_t *)files, name, contents)
+	json_object_each(files, name, contents)
 		json_array_append_new(names, json_string(name));
 	/* A task of a single reference file has the path of that file. */
 	AUTO_FREE char *file = *reference ? path_join(dir, reference) : NULL;

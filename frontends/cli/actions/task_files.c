@@ -59,14 +59,11 @@ static unsigned
 deepest(const json_t *task)
 {
 	unsigned most = 0;
-	size_t i;
-	const char *name;
-	json_t *file, *path;
-	json_array_foreach(json_object_get(task, "files"), i, file) {
+	json_array_each(json_object_get(task, "files"), file) {
 		unsigned up = levels_up(json_text_or_empty(file, "source"));
 		most = up > most ? up : most;
 	}
-	json_object_foreach(json_object_get(task, "templates"), name, path) {
+	json_object_each(json_object_get(task, "templates"), name, path) {
 		unsigned up = levels_up(json_is_string(path) ? json_string_value(path) : "");
 		most = up > most ? up : most;
 	}
@@ -90,9 +87,7 @@ static int
 place_sources(json_t *files, const char *folder, const json_t *answer, struct kettle_error *err)
 {
 	const json_t *task = json_object_get(answer, "task");
-	size_t i;
-	json_t *file;
-	json_array_foreach(json_object_get(task, "files"), i, file) {
+	json_array_each(json_object_get(task, "files"), file) {
 		const char *source = json_text_or_empty(file, "source");
 		json_t *contents = json_object_get(json_object_get(answer, "files"), json_text_or_empty(file, "name"));
 		int rc = contents && strcmp(source, SUBMISSION) != 0 ? place(files, folder, source, contents, err) : 0;
@@ -106,9 +101,7 @@ static int
 place_templates(json_t *files, const char *folder, const json_t *answer, struct kettle_error *err)
 {
 	const json_t *sources = json_object_get(json_object_get(answer, "task"), "templates");
-	const char *name;
-	json_t *template;
-	json_object_foreach(json_object_get(answer, "templates"), name, template) {
+	json_object_each(json_object_get(answer, "templates"), name, template) {
 		const char *source = json_text_or_empty(sources, name);
 		AUTO_JSON json_t *contents = json_pack("{s:O}", "text", json_object_get(template, "text"));
 		int rc = place(files, folder, *source ? source : json_text_or_empty(template, "file_name"), contents, err);
@@ -121,9 +114,7 @@ place_templates(json_t *files, const char *folder, const json_t *answer, struct 
 static void
 place_plans(json_t *files, const json_t *answer)
 {
-	size_t i;
-	json_t *row;
-	json_array_foreach(json_object_get(answer, "plans"), i, row) {
+	json_array_each(json_object_get(answer, "plans"), row) {
 		AUTO_FREE char *text = json_text(row, JSON_INDENT(2));
 		AUTO_FREE char *path =
 			xasprintf(PLANS "/%s.%s.json", json_text_or_empty(row, "device"), json_text_or_empty(row, "mode"));

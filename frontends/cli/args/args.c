@@ -153,9 +153,7 @@ json_t *
 args_following(const json_t *table, int words, const char *const *argv)
 {
 	json_t *names = json_object();
-	size_t i;
-	const json_t *command;
-	json_array_foreach(table, i, command) {
+	json_array_each(table, command) {
 		const char *rest;
 		char word[ARGS_NAME_SIZE];
 		if (member_true(command, "hidden") || !starts_with(command, words, argv, &rest))
@@ -173,9 +171,7 @@ static const char *
 command_in_group(const json_t *table, const char *word, char ret_words[2 * ARGS_NAME_SIZE])
 {
 	const char *found = NULL;
-	size_t i;
-	const json_t *command;
-	json_array_foreach(table, i, command) {
+	json_array_each(table, command) {
 		const char *name = json_text_or_empty(command, "name"), *dot = strchr(name, '.');
 		char last[ARGS_NAME_SIZE];
 		option_name(dot ? dot + 1 : "", last);
@@ -213,12 +209,11 @@ find_also(const json_t *table, int argc, const char *const *argv, const json_t *
 {
 	char typed[ARGS_NAME_SIZE] = "";
 	for (int words = 0; words < argc && words < ARGS_MAX_WORDS; words++) {
-		size_t used = strlen(typed), i;
-		const json_t *command;
+		size_t used = strlen(typed);
 		if (snprintf(typed + used, sizeof(typed) - used, "%s%s", words ? "." : "", argv[words]) >=
 			(int)(sizeof(typed) - used))
 			return false;
-		json_array_foreach(table, i, command) {
+		json_array_each(table, command) {
 			char alias[ARGS_NAME_SIZE];
 			option_name(json_text_or_empty(command, "also"), alias);
 			if (!*alias || strcmp(alias, typed) != 0)
@@ -235,10 +230,8 @@ find_also(const json_t *table, int argc, const char *const *argv, const json_t *
 static bool
 is_group(const json_t *table, int words, int argc, const char *const *argv)
 {
-	size_t i;
-	const json_t *command;
 	const char *rest;
-	json_array_foreach(table, i, command)
+	json_array_each(table, command)
 		if (words <= argc && starts_with(command, words, argv, &rest))
 			return true;
 	return false;
@@ -252,10 +245,8 @@ args_find(const json_t *table, int argc, const char *const *argv, const json_t *
 	if (find_also(table, argc, argv, ret_command, ret_words))
 		return 0;
 	while (words < argc && words < ARGS_MAX_WORDS && argv[words][0] != '-') {
-		size_t i;
 		bool group = false;
-		const json_t *command;
-		json_array_foreach(table, i, command) {
+		json_array_each(table, command) {
 			const char *rest;
 			if (!starts_with(command, words + 1, argv, &rest))
 				continue;

@@ -172,11 +172,10 @@ offer_commands(FILE *out, const json_t *table, int words, const char *const *arg
 {
 	AUTO_JSON json_t *seen = json_object();
 	char before[ARGS_NAME_SIZE] = "", name[ARGS_NAME_SIZE];
-	size_t i, used = 0;
-	const json_t *command;
+	size_t used = 0;
 	for (int w = 0; w < words && used < sizeof(before); w++)
 		used += (size_t)snprintf(before + used, sizeof(before) - used, "%s ", argv[w]);
-	json_array_foreach(table, i, command) {
+	json_array_each(table, command) {
 		args_command_words(command, name);
 		if (member_true(command, "hidden") || !begins(name, before) || !begins(name + used, prefix))
 			continue;

@@ -153,11 +153,9 @@ static char *
 row_text(const struct args_row *row)
 {
 	struct buf text = {0};
-	size_t i;
-	const json_t *choice;
 	buf_adds(&text, row->help);
 	/* Without a meta in the table the title lists the choices. */
-	json_array_foreach(json_text_or_null(row->data, "meta") ? json_object_get(row->data, "choices") : NULL, i, choice)
+	json_array_each_at(json_text_or_null(row->data, "meta") ? json_object_get(row->data, "choices") : NULL, i, choice)
 		buf_printf(&text, "%s %s", i == 0 ? "; one of" : ",", json_string_value(choice));
 	if (*json_text_or_empty(row->data, "default") && !row->flag)
 		buf_printf(&text, " (default: %s)", json_text_or_empty(row->data, "default"));
@@ -244,11 +242,9 @@ static const char *const first_commands[] = {
 static void
 list_first(const struct term *term, const json_t *table)
 {
-	size_t i;
-	const json_t *command;
 	heading(term, "To take part");
 	for (size_t k = 0; k < ARRAY_SIZE(first_commands); k++)
-		json_array_foreach(table, i, command)
+		json_array_each(table, command)
 			if (member_is(command, "name", first_commands[k]))
 				list_command(term, command);
 }
@@ -261,9 +257,7 @@ static json_t *
 group_names(const json_t *table, struct buf *alone)
 {
 	json_t *groups = json_object();
-	size_t i;
-	const json_t *command;
-	json_array_foreach(table, i, command) {
+	json_array_each(table, command) {
 		char words[ARGS_NAME_SIZE], *space;
 		args_command_words(command, words);
 		if (member_true(command, "hidden"))
@@ -287,8 +281,6 @@ help_all(const struct term *term, const json_t *table)
 {
 	AUTO_BUF struct buf alone = {0};
 	AUTO_JSON json_t *groups = group_names(table, &alone);
-	const char *group;
-	json_t *names;
 	fputs("usage: kettle [OPTION…] COMMAND [ARGUMENT…]\n\n", term->out);
 	wrap(term,
 		"Kettle evaluates GPU kernels: it builds a submission, runs it against the task of a leaderboard in a sandbox, "
@@ -296,7 +288,7 @@ help_all(const struct term *term, const json_t *table)
 		0);
 	list_first(term, table);
 	heading(term, "All commands");
-	json_object_foreach(groups, group, names)
+	json_object_each(groups, group, names)
 		definition(term, group, json_string_value(names));
 	definition(term, "and", alone.data);
 	list_rows(term, NULL, args_globals, false, "Global options");
@@ -315,13 +307,12 @@ void
 help_group(const struct term *term, const json_t *table, int words, const char *const *argv)
 {
 	char group[ARGS_NAME_SIZE] = "", name[ARGS_NAME_SIZE];
-	size_t i, used = 0;
-	const json_t *command;
+	size_t used = 0;
 	for (int w = 0; w < words && used < sizeof(group); w++)
 		used += (size_t)snprintf(group + used, sizeof(group) - used, "%s ", argv[w]);
 	fprintf(term->out, "usage: kettle %sCOMMAND [ARGUMENT…]\n", group);
 	heading(term, "Commands");
-	json_array_foreach(table, i, command) {
+	json_array_each(table, command) {
 		args_command_words(command, name);
 		if (!member_true(command, "hidden") && strncmp(name, group, strlen(group)) == 0)
 			list_command(term, command);
@@ -418,9 +409,8 @@ void
 help_json(FILE *out, const json_t *table, const json_t *answers, const char *prefix)
 {
 	AUTO_JSON json_t *rows = json_array();
-	size_t i, len = strlen(prefix);
-	json_t *command;
-	json_array_foreach(table, i, command) {
+	size_t len = strlen(prefix);
+	json_array_each(table, command) {
 		const char *name = json_text_or_empty(command, "name");
 		if (strncmp(name, prefix, len) != 0 || (len && name[len] && name[len] != '.'))
 			continue;
@@ -493,12 +483,10 @@ sentence(FILE *out, const char *text)
 static void
 put_type(FILE *out, const struct args_row *row)
 {
-	const json_t *choice;
 	const char *standard = json_text_or_empty(row->data, "default");
 	long long min = member_int(row->data, "min"), max = member_int(row->data, "max");
-	size_t i;
 	fputs(row->type, out);
-	json_array_foreach(json_object_get(row->data, "choices"), i, choice)
+	json_array_each_at(json_object_get(row->data, "choices"), i, choice)
 		fprintf(out, "%s `%s`", i == 0 ? ":" : ",", json_string_value(choice));
 	if (max == INT64_MAX)
 		fprintf(out, ", at least %lld", min);
@@ -547,9 +535,8 @@ put_usage(FILE *out, const json_t *command, const struct args_ui *ui)
 static void
 put_choices(FILE *out, const json_t *choices)
 {
-	size_t i, count = json_array_size(choices);
-	const json_t *choice;
-	json_array_foreach(choices, i, choice) {
+	size_t count = json_array_size(choices);
+	json_array_each_at(choices, i, choice) {
 		fputs(i == 0 ? "" : i + 1 < count ? ", " : " or ", out);
 		if (json_is_null(choice))
 			fputs("null", out);
@@ -591,9 +578,7 @@ put_form(FILE *out, const json_t *schema, json_t *shared)
 static void
 put_members(FILE *out, const json_t *schema, int indent, json_t *shared)
 {
-	const char *name;
-	json_t *member;
-	json_object_foreach(json_object_get(schema, "properties"), name, member) {
+	json_object_each(json_object_get(schema, "properties"), name, member) {
 		const char *help = json_text_or_empty(member, "description");
 		fprintf(out, "%*s- `%s`%s ", indent, "", name,
 			list_has_text(json_object_get(schema, "required"), name) ? ":" : ", may be missing:");
@@ -641,11 +626,9 @@ put_command(FILE *out, const json_t *command, const json_t *answer, const struct
 void
 help_reference(FILE *out, const json_t *table, const json_t *answers, const struct args_ui *uis)
 {
-	size_t i;
-	const json_t *command;
 	AUTO_JSON json_t *shared = json_object();
 	fputs(reference_head, out);
-	json_array_foreach(table, i, command)
+	json_array_each(table, command)
 		put_command(
 			out, command, json_object_get(answers, json_text_or_empty(command, "name")), args_ui(uis, command), shared);
 	put_shared(out, shared);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
 #include "common/table.h"
 
@@ -34,10 +35,9 @@ render_admin_stats(struct run *run, const json_t *result)
 		COLUMN_RIGHT("ran", "{total_runtime:seconds}")};
 	static const char prefix[] = "num_run.";
 	AUTO_JSON json_t *rows = json_array();
-	json_t *stats = json_object_get(result, "stats"), *value;
-	const char *key;
+	json_t *stats = json_object_get(result, "stats");
 	run_view(run, result);
-	json_object_foreach(stats, key, value)
+	json_object_each(stats, key, value)
 		if (strncmp(key, prefix, strlen(prefix)) == 0)
 			json_array_append_new(rows, device_figures(stats, key + strlen(prefix)));
 	if (json_array_size(rows) > 0)

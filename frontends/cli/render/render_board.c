@@ -23,13 +23,11 @@ json_t *
 render_board_show_json(const json_t *result)
 {
 	json_t *entries = json_array(), *trends = json_object_get(result, "trends");
-	size_t i;
-	const json_t *page;
 	if (trends) {
 		json_decref(entries);
 		return json_incref(trends);
 	}
-	json_array_foreach(json_object_get(result, "rankings"), i, page)
+	json_array_each(json_object_get(result, "rankings"), page)
 		json_array_extend(entries, json_object_get(page, "entries"));
 	return entries;
 }
@@ -38,9 +36,7 @@ render_board_show_json(const json_t *result)
 static void
 put_tools(struct run *run, const char *name, const json_t *tools)
 {
-	size_t i;
-	const json_t *device;
-	json_array_foreach(json_object_get(run->args.own, "devices"), i, device)
+	json_array_each(json_object_get(run->args.own, "devices"), device)
 		if (strcasecmp(json_text_or_empty(device, "name"), name) == 0)
 			render_device_tools(&run->term, device, tools);
 }
@@ -71,8 +67,7 @@ void
 render_board_show(struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
-	const json_t *board = json_object_get(result, "leaderboard"), *page;
-	size_t i;
+	const json_t *board = json_object_get(result, "leaderboard");
 	if (json_object_get(result, "trends")) {
 		render_board_trend(run, result);
 		return;
@@ -87,9 +82,9 @@ render_board_show(struct run *run, const json_t *result)
 		if (member_true(result, "code_open") && !member_is(board, "code", "owner"))
 			fputs("  You may read the code of other users: kettle submission show ID --code\n", term->out);
 	}
-	json_array_foreach(json_object_get(result, "rankings"), i, page)
+	json_array_each(json_object_get(result, "rankings"), page)
 		run_view(run, page);
-	json_array_foreach(json_object_get(result, "rankings"), i, page)
+	json_array_each(json_object_get(result, "rankings"), page)
 		put_tools(run, json_text_or_empty(page, "device"), json_object_get(result, "tools"));
 }
 

@@ -26,9 +26,8 @@ warn(const struct term *term, const char *template, const json_t *object)
 static json_t *
 list_versions(const json_t *versions, const json_t *packages, const json_t *names)
 {
-	json_t *list = json_array(), *version;
-	const char *name;
-	json_object_foreach((json_t *)versions, name, version) {
+	json_t *list = json_array();
+	json_object_each(versions, name, version) {
 		const json_t *inside = json_object_get(packages, name);
 		if (json_string_length(version) == 0 || (names && !list_has_text(names, name)))
 			continue; /* a system program without a version, such as sh */
@@ -42,9 +41,7 @@ list_versions(const json_t *versions, const json_t *packages, const json_t *name
 void
 render_device_tools(const struct term *term, const json_t *device, const json_t *names)
 {
-	size_t i;
-	const json_t *unit;
-	json_array_foreach(json_object_get(device, "units"), i, unit) {
+	json_array_each(json_object_get(device, "units"), unit) {
 		const json_t *tools = json_object_get(unit, "tools");
 		AUTO_JSON json_t *list = list_versions(tools, json_object_get(unit, "packages"), names);
 		if (json_array_size(list) == 0)
@@ -100,10 +97,8 @@ static json_t *
 list_units(const json_t *devices)
 {
 	json_t *rows = json_array();
-	size_t i, j;
-	json_t *device, *unit;
-	json_array_foreach(devices, i, device)
-		json_array_foreach(json_object_get(device, "units"), j, unit)
+	json_array_each(devices, device)
+		json_array_each_at(json_object_get(device, "units"), j, unit)
 			json_array_append_new(rows, json_pack("{s:O, s:O, s:b}", "device", device, "unit", unit, "first", j == 0));
 	return rows;
 }
@@ -123,30 +118,28 @@ render_device_list(struct run *run, const json_t *result)
 			"machine|{unit.calibration.missing?in part|yes}}|no}")};
 	const struct term *term = &run->term;
 	AUTO_JSON json_t *rows = list_units(result);
-	size_t i, j;
-	json_t *device, *row, *gpu, *warm;
 	if (json_array_size(rows) == 0)
 		fputs("There are no devices.\n", term->out);
 	else
 		TABLE_PRINT(term, columns, rows, 0);
 	if (member_true(json_array_get(result, 0), "paused"))
 		warn(term, "submissions are paused; `kettle admin resume` accepts them again.\n", json_array_get(result, 0));
-	json_array_foreach(result, i, device)
+	json_array_each(result, device)
 		if (*json_text_or_empty(device, "waits"))
 			warn(term, "{queued} job{queued# waits for a slot|s wait for slots} of {name}. {waits}\n", device);
-	json_array_foreach(result, i, device)
+	json_array_each(result, device)
 		if (json_object_get(device, "budget"))
 			template_put(term,
 				"{name} has used {budget.used_s}{budget.seconds_per_day? of {budget.seconds_per_day}} device seconds "
 				"today{budget.user_seconds_per_day?; each user has {budget.user_seconds_per_day}}.\n",
 				device, NULL);
-	json_array_foreach(result, i, device)
+	json_array_each(result, device)
 		render_device_tools(term, device, NULL);
-	json_array_foreach(rows, i, row) {
+	json_array_each(rows, row) {
 		const json_t *unit = json_object_get(row, "unit");
-		json_array_foreach(json_object_get(unit, "gpus"), j, gpu)
+		json_array_each(json_object_get(unit, "gpus"), gpu)
 			put_gpu(term, unit, gpu);
-		json_array_foreach(json_object_get(unit, "warm"), j, warm)
+		json_array_each(json_object_get(unit, "warm"), warm)
 			if (member_is(warm, "state", "ready"))
 				put_warm(term, unit, warm);
 		if (json_object_get(unit, "expect"))
@@ -158,7 +151,7 @@ render_device_list(struct run *run, const json_t *result)
 			warn(term, "{unit}: {gpu_error}\n", unit);
 	}
 	/* Scores still use the calibration of the earlier machine. */
-	json_array_foreach(rows, i, row)
+	json_array_each(rows, row)
 		if (member_true(json_object_get(json_object_get(row, "unit"), "calibration"), "changed"))
 			warn(term,
 				"the machine of {unit.unit} has changed since it was calibrated; "
@@ -172,9 +165,7 @@ render_device_list(struct run *run, const json_t *result)
 static const json_t *
 find_position(const json_t *result, json_int_t job)
 {
-	size_t i;
-	const json_t *position;
-	json_array_foreach(json_object_get(result, "places"), i, position)
+	json_array_each(json_object_get(result, "places"), position)
 		if (member_int(position, "job") == job)
 			return position;
 	return NULL;
@@ -185,9 +176,7 @@ void
 render_queue_positions(struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
-	size_t i;
-	const json_t *job;
-	json_array_foreach(json_object_get(run->args.values, "job"), i, job) {
+	json_array_each(json_object_get(run->args.values, "job"), job) {
 		const json_t *position = find_position(result, json_integer_value(job));
 		if (!position)
 			template_put(term, "Job {} is not queued.\n", job, NULL);
@@ -220,16 +209,14 @@ put_calibrator(const struct term *term, const char *name, double ns, double befo
 static void
 put_unit(const struct term *term, const json_t *unit)
 {
-	const char *name;
-	size_t i;
-	json_t *before = json_object_get(unit, "before"), *ns, *board;
+	json_t *before = json_object_get(unit, "before");
 	template_put(term,
 		"{*unit}: {state=failed?{!error}|{state=already?is already calibrated; --force measures it "
 		"again|calibrated}}\n{remarks@@  remark: {}\n}",
 		unit, NULL);
-	json_object_foreach(json_object_get(unit, "names"), name, ns)
+	json_object_each(json_object_get(unit, "names"), name, ns)
 		put_calibrator(term, name, json_number_value(ns), member_number(before, name));
-	json_array_foreach(json_object_get(unit, "boards"), i, board) {
+	json_array_each(json_object_get(unit, "boards"), board) {
 		size_t count = json_object_size(json_object_get(board, "names"));
 		template_put(term, "  leaderboard {leaderboard}: ", board, NULL);
 		fprintf(term->out, "%zu calibrator%s of its own\n", count, count == 1 ? "" : "s");
@@ -241,9 +228,7 @@ put_unit(const struct term *term, const json_t *unit)
 void
 render_device_calibrated(struct run *run, const json_t *result)
 {
-	size_t i;
-	const json_t *unit;
-	json_array_foreach(json_object_get(result, "units"), i, unit)
+	json_array_each(json_object_get(result, "units"), unit)
 		put_unit(&run->term, unit);
 }
 
@@ -258,9 +243,7 @@ render_device_status(const json_t *result)
 void
 render_device_doctor(struct run *run, const json_t *result)
 {
-	size_t i;
-	const json_t *machine;
-	json_array_foreach(json_object_get(result, "machines"), i, machine) {
+	json_array_each(json_object_get(result, "machines"), machine) {
 		const char *text = json_text_or_empty(machine, "text");
 		template_put(&run->term,
 			"{*units:and} ({runner}){error?: {!error}}\n"
@@ -275,9 +258,7 @@ render_device_doctor(struct run *run, const json_t *result)
 int
 render_device_doctor_status(const json_t *result)
 {
-	size_t i;
-	const json_t *machine;
-	json_array_foreach(json_object_get(result, "machines"), i, machine)
+	json_array_each(json_object_get(result, "machines"), machine)
 		if (json_object_get(machine, "error"))
 			return RUN_ENGINE;
 	return RUN_OK;

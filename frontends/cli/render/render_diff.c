@@ -88,11 +88,9 @@ put_device(const struct term *term, const json_t *result, const json_t *device)
 	const struct view_column columns[] = {
 		COLUMN_CUT("case", "{case}"), COLUMN_RIGHT(a, "{a}"), COLUMN_RIGHT(b, "{b}"), COLUMN("change", "{change}")};
 	AUTO_JSON json_t *rows = json_array();
-	size_t i;
-	const json_t *one;
 	fputc('\n', term->out);
 	template_put(term, "{*device}{run?  {run}}\n", device, NULL);
-	json_array_foreach(json_object_get(device, "cases"), i, one)
+	json_array_each(json_object_get(device, "cases"), one)
 		json_array_append_new(rows, table_row(json_text_or_empty(one, "spec"), one, "mean"));
 	json_array_append_new(rows, table_row("score", device, "score"));
 	TABLE_PRINT(term, columns, rows, 2);
@@ -112,8 +110,6 @@ void
 render_submission_diff(struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
-	size_t i;
-	const json_t *device;
 	if (!run->quiet) {
 		put_head(term, "a", json_object_get(result, "a"));
 		put_head(term, "b", json_object_get(result, "b"));
@@ -126,7 +122,7 @@ render_submission_diff(struct run *run, const json_t *result)
 		fputs("The difference is longer; only its beginning is shown.\n", term->out);
 	if (run->quiet)
 		return;
-	json_array_foreach(json_object_get(result, "devices"), i, device)
+	json_array_each(json_object_get(result, "devices"), device)
 		put_device(term, result, device);
 	if (json_array_size(json_object_get(result, "devices")) == 0)
 		fputs("\nTimes of different leaderboards are not compared.\n", term->out);

@@ -13,16 +13,12 @@
 static void
 put_options(const struct term *term, const json_t *options)
 {
-	size_t i;
-	const json_t *option;
-	json_array_foreach(options, i, option) {
+	json_array_each(options, option) {
 		bool min = json_is_number(json_object_get(option, "min")), max = json_is_number(json_object_get(option, "max"));
 		template_put(term, "\n  {*key}  {type}", option, NULL);
 		template_put(term, min && max ? ", {min} to {max}" : min ? ", at least {min}" : "", option, NULL);
 		/* "a|b" */
-		size_t k;
-		const json_t *choice;
-		json_array_foreach(json_object_get(option, "choices"), k, choice)
+		json_array_each_at(json_object_get(option, "choices"), k, choice)
 			template_put(term, k > 0 ? "|{}" : ", {}", choice, NULL);
 		template_put(term, "{required?, required}{default?, default {default}}\n", option, NULL);
 		term_block(term->out, json_text_or_empty(option, "help"), 6, 0);
@@ -49,9 +45,7 @@ render_plugin_info(struct run *run, const json_t *result)
 int
 render_plugin_test_status(const json_t *result)
 {
-	size_t i;
-	const json_t *test;
-	json_array_foreach(json_object_get(result, "tests"), i, test)
+	json_array_each(json_object_get(result, "tests"), test)
 		if (!member_true(test, "passed") && !member_true(test, "skipped"))
 			return RUN_FAILED;
 	return RUN_OK;
@@ -62,11 +56,11 @@ void
 render_plugin_test(struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
-	const json_t *tests = json_object_get(result, "tests"), *test;
-	size_t i, passed = 0, skipped = 0;
+	const json_t *tests = json_object_get(result, "tests");
+	size_t passed = 0, skipped = 0;
 	if (!run->quiet)
 		fprintf(term->out, "1..%zu\n", json_array_size(tests));
-	json_array_foreach(tests, i, test) {
+	json_array_each_at(tests, i, test) {
 		bool ok = member_true(test, "passed"), skip = member_true(test, "skipped");
 		passed += ok;
 		skipped += skip;
@@ -86,9 +80,7 @@ static void
 put_toolkit(const struct term *term, const json_t *toolkit)
 {
 	AUTO_JSON json_t *present = json_array();
-	size_t i;
-	json_t *part;
-	json_array_foreach(json_object_get(toolkit, "parts"), i, part)
+	json_array_each(json_object_get(toolkit, "parts"), part)
 		if (member_true(part, "present"))
 			json_array_append(present, json_object_get(part, "name"));
 	template_put(term, "{tool} ({runner}) has ", toolkit, NULL);
@@ -100,8 +92,6 @@ void
 render_config_check(struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
-	size_t i;
-	const json_t *toolkit;
 	struct term errors;
 	struct wrap_part part;
 	term_init(&errors, stderr);
@@ -114,7 +104,7 @@ render_config_check(struct run *run, const json_t *result)
 		"{file?The configuration is valid: {file}|There is no configuration file; these values apply:}\n", result,
 		NULL);
 	run_print_json(term, json_object_get(result, "config"));
-	json_array_foreach(json_object_get(result, "toolkits"), i, toolkit)
+	json_array_each(json_object_get(result, "toolkits"), toolkit)
 		put_toolkit(term, toolkit);
 }
 
@@ -136,10 +126,8 @@ render_version(struct run *run, const json_t *result)
 	static const struct view_column columns[] = {
 		COLUMN("part", "{part}"), COLUMN("found", "{state}"), COLUMN_CUT("where", "{path}")};
 	AUTO_JSON json_t *rows = json_array();
-	size_t i;
-	json_t *part;
 	template_put(&run->term, "{warnings@@warning: {}\n}", result, NULL);
-	json_array_foreach(json_object_get(result, "parts"), i, part)
+	json_array_each(json_object_get(result, "parts"), part)
 		if (!run->quiet || !member_true(part, "found"))
 			json_array_append_new(
 				rows, json_pack("{s:O, s:s, s:O*}", "part", json_object_get(part, "part"), "state",

@@ -32,13 +32,12 @@ status_of_state(const char *state)
 int
 render_submission_status(const json_t *result)
 {
-	const json_t *jobs = json_object_get(result, "jobs"), *job;
+	const json_t *jobs = json_object_get(result, "jobs");
 	int status = RUN_OK;
-	size_t i;
 	if (!jobs)
 		return status_of_state(json_text_or_empty(result, "state"));
 	/* A failure on one device counts more than an engine error on another. */
-	json_array_foreach(jobs, i, job) {
+	json_array_each(jobs, job) {
 		int one = status_of_state(json_text_or_empty(job, "state"));
 		status = one == RUN_FAILED || (one == RUN_ENGINE && status == RUN_OK) ? one : status;
 	}
@@ -49,9 +48,7 @@ render_submission_status(const json_t *result)
 static void
 quiet_reasons(const struct term *term, const json_t *jobs)
 {
-	size_t i;
-	const json_t *job;
-	json_array_foreach(jobs, i, job)
+	json_array_each(jobs, job)
 		if (!member_is(job, "state", "passed"))
 			term_block(term->out, json_text_or_empty(job, "error"), 2, REASON_LINES);
 }
@@ -73,10 +70,8 @@ with_paths(const struct run *run, const json_t *result, json_t *jobs)
 static bool
 has_printed(const json_t *jobs)
 {
-	size_t i, k;
-	const json_t *job, *one;
-	json_array_foreach(jobs, i, job)
-		json_array_foreach(json_object_get(job, "runs"), k, one)
+	json_array_each(jobs, job)
+		json_array_each(json_object_get(job, "runs"), one)
 			if (*value_log(one, "stdout") || *value_log(one, "stderr"))
 				return true;
 	return false;
@@ -86,11 +81,9 @@ void
 render_submission_report(struct run *run, const json_t *submission)
 {
 	AUTO_JSON json_t *jobs = with_paths(run, submission, json_object_get(submission, "jobs"));
-	const json_t *job;
-	size_t i;
 	if (!run->quiet) {
 		report_head(&run->term, submission);
-		json_array_foreach(jobs, i, job)
+		json_array_each(jobs, job)
 			report_job(&run->term, job, json_text_or_empty(job, "device"), args_flag(&run->args, "verbose"));
 		fputc('\n', run->term.out);
 	}
@@ -168,9 +161,7 @@ show_steps(const struct term *term, const json_t *steps)
 static bool
 has_secret_runs(const json_t *job)
 {
-	size_t i;
-	const json_t *run;
-	json_array_foreach(json_object_get(job, "runs"), i, run)
+	json_array_each(json_object_get(job, "runs"), run)
 		if (json_is_true(json_object_get(run, "secret")))
 			return true;
 	return false;
@@ -199,9 +190,7 @@ show_job(const struct term *term, const json_t *job)
 static void
 show_timing(struct run *run, const json_t *submission)
 {
-	size_t i;
-	const json_t *job;
-	json_array_foreach(json_object_get(submission, "jobs"), i, job) {
+	json_array_each_at(json_object_get(submission, "jobs"), i, job) {
 		if (i > 0)
 			fputc('\n', run->term.out);
 		show_job(&run->term, job);
@@ -235,13 +224,11 @@ put_printed(const struct term *term, const json_t *job, const char *step, const 
 static void
 show_output(struct run *run, const json_t *submission)
 {
-	size_t i, k;
-	const json_t *job, *step;
 	bool any = false;
-	json_array_foreach(json_object_get(submission, "jobs"), i, job) {
-		json_array_foreach(json_object_get(job, "compilation"), k, step)
+	json_array_each(json_object_get(submission, "jobs"), job) {
+		json_array_each(json_object_get(job, "compilation"), step)
 			any = put_printed(&run->term, job, json_text_or_empty(step, "title"), step, !any) || any;
-		json_array_foreach(json_object_get(job, "runs"), k, step) {
+		json_array_each(json_object_get(job, "runs"), step) {
 			AUTO_FREE char *name = report_run_name(step);
 			any = put_printed(&run->term, job, name, step, !any) || any;
 		}

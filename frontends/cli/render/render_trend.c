@@ -57,10 +57,9 @@ put_sparkline(const struct term *term, const json_t *points, unsigned width)
 static json_t *
 trend_rows(const json_t *points)
 {
-	json_t *rows = json_array(), *point;
+	json_t *rows = json_array();
 	double before = NAN;
-	size_t i;
-	json_array_foreach(points, i, point) {
+	json_array_each(points, point) {
 		char score[FORMAT_SIZE], change[FORMAT_SIZE] = "";
 		double seconds = value_number(point, "score");
 		format_ns(seconds * NS_PER_S, score);
@@ -103,13 +102,11 @@ put_series(struct run *run, const json_t *series)
 void
 render_board_trend(struct run *run, const json_t *result)
 {
-	size_t i, k;
-	const json_t *trend, *series;
 	if (!run->quiet)
 		template_put(&run->term, "{*leaderboard}  the best score over time\n", result, NULL);
-	json_array_foreach(json_object_get(result, "trends"), i, trend) {
+	json_array_each(json_object_get(result, "trends"), trend) {
 		template_put(&run->term, "\n{*device}\n", trend, NULL);
-		json_array_foreach(json_object_get(trend, "series"), k, series)
+		json_array_each(json_object_get(trend, "series"), series)
 			put_series(run, series);
 	}
 }
@@ -118,14 +115,12 @@ render_board_trend(struct run *run, const json_t *result)
 void
 render_board_trend_csv(FILE *out, const json_t *result)
 {
-	size_t i, k, n;
-	const json_t *trend, *series, *point;
 	AUTO_JSON json_t *names = json_pack("{s:n, s:n, s:n, s:n, s:n, s:n, s:n}", "gpu_type", "series", "submission_time",
 		"submission_score", "user_id", "user_name", "submission_id");
 	csv_put(out, names, true);
-	json_array_foreach(json_object_get(result, "trends"), i, trend)
-		json_array_foreach(json_object_get(trend, "series"), k, series)
-			json_array_foreach(json_object_get(series, "points"), n, point) {
+	json_array_each(json_object_get(result, "trends"), trend)
+		json_array_each(json_object_get(trend, "series"), series)
+			json_array_each(json_object_get(series, "points"), point) {
 				AUTO_JSON json_t *row = json_pack("{s:O, s:O, s:O, s:O, s:O, s:O, s:O}", "gpu_type",
 					json_object_get(trend, "device"), "series", json_object_get(series, "user_name"), "submission_time",
 					json_object_get(point, "time"), "submission_score", json_object_get(point, "score"), "user_id",

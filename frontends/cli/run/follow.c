@@ -108,11 +108,9 @@ on_tick(void *arg)
 static void
 on_placed(struct run *run, const json_t *result)
 {
-	size_t i;
-	const json_t *position;
 	struct follow *follow = run->work;
 	follow->positioning = false;
-	json_array_foreach(json_object_get(result, "places"), i, position) {
+	json_array_each(json_object_get(result, "places"), position) {
 		bool counted = json_is_integer(json_object_get(position, "place"));
 		progress_queued(follow->progress, json_text_or_empty(position, "device"),
 			counted ? member_int(position, "place") : -1,
@@ -236,8 +234,6 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs, 
 {
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *filter = json_pack("{s:I}", "submission", (json_int_t)id);
-	size_t i;
-	const json_t *job;
 	if (follow_begin(run, id, seq, filter, NULL, false, &err)) {
 		run_fail(run, &err);
 		return;
@@ -245,7 +241,7 @@ follow_submission(struct run *run, int64_t id, int64_t seq, const json_t *jobs, 
 	struct follow *follow = run->work;
 	follow->alone = alone;
 	follow->jobs = json_pack("{s:[]}", "job");
-	json_array_foreach(jobs, i, job) {
+	json_array_each(jobs, job) {
 		json_int_t number = member_int(job, "job");
 		progress_queued(follow->progress, json_text_or_empty(job, "device"), -1, -1, "");
 		if (strcmp(json_text_or_empty(job, "state"), "running") == 0)

@@ -28,9 +28,7 @@ menu_option(const char *word, const json_t *options)
 void
 menu_put(FILE *out, const json_t *options, const char *question)
 {
-	size_t i;
-	const json_t *option;
-	json_array_foreach(options, i, option) {
+	json_array_each_at(options, i, option) {
 		fprintf(out, "  %zu  ", i + 1);
 		term_sanitize(out, json_string_value(option), 0);
 		fputc('\n', out);

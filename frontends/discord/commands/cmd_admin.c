@@ -54,10 +54,9 @@ discord_admin_stats(struct interaction *interaction, const json_t *result, void 
 		COLUMN_RIGHT("ran", "{total_runtime:seconds}")};
 	static const char prefix[] = "num_run.";
 	AUTO_JSON json_t *rows = json_array();
-	json_t *stats = json_object_get(result, "stats"), *value;
-	const char *key;
+	json_t *stats = json_object_get(result, "stats");
 	(void)arg;
-	json_object_foreach(stats, key, value)
+	json_object_each(stats, key, value)
 		if (strncmp(key, prefix, strlen(prefix)) == 0)
 			(void)json_array_append_new(rows, device_figures(stats, key + strlen(prefix)));
 	AUTO_FREE char *sentence = template_text(

@@ -198,9 +198,7 @@ static json_t *
 marked_rows(const json_t *ranking, const json_t *own)
 {
 	json_t *rows = json_array();
-	size_t i;
-	json_t *entry;
-	json_array_foreach(json_object_get(ranking, "entries"), i, entry) {
+	json_array_each(json_object_get(ranking, "entries"), entry) {
 		json_t *row = json_copy(entry);
 		if (own && json_equal(json_object_get(entry, "user_id"), json_object_get(own, "user_id")))
 			(void)json_object_set_new(row, "own", json_true());
@@ -317,10 +315,8 @@ on_mine(struct interaction *interaction, const json_t *result, void *arg)
 static void
 choose_places(struct views *views)
 {
-	size_t i;
-	const json_t *ranking;
 	views->shown = json_array();
-	json_array_foreach(json_object_get(views->answer, "rankings"), i, ranking) {
+	json_array_each_at(json_object_get(views->answer, "rankings"), i, ranking) {
 		bool wanted = views->kind == VIEWS_CHOSEN ? list_has_text(views->chosen, json_text_or_empty(ranking, "device"))
 												  : i == views->place;
 		if (wanted)
@@ -423,10 +419,8 @@ discord_board_personal(struct interaction *interaction, const json_t *result, vo
 {
 	AUTO_BUF struct buf out = {0};
 	AUTO_FREE char *board = answer_bold(json_text_or_empty(json_object_get(result, "leaderboard"), "name"));
-	size_t i;
-	const json_t *ranking;
 	(void)arg;
-	json_array_foreach(json_object_get(result, "rankings"), i, ranking) {
+	json_array_each(json_object_get(result, "rankings"), ranking) {
 		const json_t *entries = json_object_get(ranking, "entries");
 		size_t more = (size_t)member_int(ranking, "count") - json_array_size(entries);
 		AUTO_FREE char *table = ranking_table(entries, true);

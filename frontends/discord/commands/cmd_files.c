@@ -73,13 +73,11 @@ discord_files_task(struct interaction *interaction, const json_t *result, void *
 	AUTO_FREE char *board = answer_bold(json_text_or_empty(result, "leaderboard"));
 	AUTO_FREE char *submission = answer_name(json_text_or_empty(result, "submission"));
 	AUTO_FREE char *line = xasprintf("The task of %s: you submit the file %s.", board, submission);
-	const char *name;
-	json_t *contents;
 	(void)arg;
 	pack(&parcel, "task.yml", yml);
-	json_object_foreach(json_object_get(result, "templates"), name, contents)
+	json_object_each(json_object_get(result, "templates"), name, contents)
 		pack(&parcel, json_text_or_empty(contents, "file_name"), contents);
-	json_object_foreach(json_object_get(result, "files"), name, contents)
+	json_object_each(json_object_get(result, "files"), name, contents)
 		pack(&parcel, name, contents);
 	deliver(interaction, &parcel, line);
 }
@@ -92,11 +90,9 @@ discord_files_template(struct interaction *interaction, const json_t *result, vo
 	struct parcel parcel = {.message = message_new("")};
 	AUTO_BUF struct buf line = {0};
 	AUTO_FREE char *board = answer_bold(json_text_or_empty(result, "leaderboard"));
-	size_t i;
-	const json_t *template;
 	(void)arg;
 	buf_printf(&line, "Templates for %s:", board);
-	json_array_foreach(json_object_get(result, "templates"), i, template) {
+	json_array_each_at(json_object_get(result, "templates"), i, template) {
 		AUTO_FREE char *language = answer_name(json_text_or_empty(template, "language"));
 		if (i < REST_FILES_MAX)
 			buf_printf(&line, "%s %s", i ? "," : "", language);
@@ -114,10 +110,8 @@ discord_files_harness(struct interaction *interaction, const json_t *result, voi
 	AUTO_FREE char *language = answer_bold(json_text_or_empty(result, "language"));
 	AUTO_FREE char *line =
 		xasprintf("The standard harness of %s. A task may bring its own: `/leaderboard task` shows it.", language);
-	size_t i;
-	const json_t *file;
 	(void)arg;
-	json_array_foreach(json_object_get(result, "files"), i, file)
+	json_array_each(json_object_get(result, "files"), file)
 		pack(&parcel, json_text_or_empty(file, "name"), file);
 	deliver(interaction, &parcel, line);
 }

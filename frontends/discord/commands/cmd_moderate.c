@@ -91,10 +91,8 @@ void
 discord_moderate_rerun(struct interaction *interaction, const json_t *result, void *arg)
 {
 	AUTO_BUF struct buf out = {0};
-	size_t i;
-	const json_t *device;
 	(void)arg;
-	json_array_foreach(json_object_get(result, "devices"), i, device) {
+	json_array_each_at(json_object_get(result, "devices"), i, device) {
 		AUTO_FREE char *name = answer_name(json_string_value(device));
 		buf_printf(&out, "%s%s", i ? ", " : " on ", name);
 	}
@@ -108,11 +106,9 @@ void
 discord_moderate_invite(struct interaction *interaction, const json_t *result, void *arg)
 {
 	AUTO_BUF struct buf out = {0};
-	size_t i;
-	const json_t *code;
 	AUTO_FREE char *board = answer_bold(json_string_value(json_array_get(json_object_get(result, "leaderboards"), 0)));
 	(void)arg;
-	json_array_foreach(json_object_get(result, "codes"), i, code)
+	json_array_each_at(json_object_get(result, "codes"), i, code)
 		buf_printf(&out, "%s%s", i ? "\n" : "", json_string_value(code));
 	AUTO_FREE char *before = xasprintf("Each code opens %s to one user, with `/leaderboard join`:", board);
 	interaction_answer(interaction, message_block(before, out.len ? out.data : "", "invites.txt"));
@@ -141,9 +137,7 @@ put_names(struct buf *out, const char *title, const json_t *names)
 static void
 put_reasons(struct buf *out, const char *title, const json_t *list, const char *key)
 {
-	size_t i;
-	const json_t *entry;
-	json_array_foreach(list, i, entry) {
+	json_array_each(list, entry) {
 		AUTO_FREE char *why = escape_quotes(json_text_or_empty(entry, key));
 		buf_printf(out, "%s %s: %s\n", title, json_text_or_empty(entry, "name"), why);
 	}
@@ -173,11 +167,9 @@ discord_moderate_update_problems(struct interaction *interaction, const json_t *
 {
 	json_t *sets = json_object_get(result, "sets"), *boards = json_object();
 	bool closed = interaction_flag(interaction, "closed");
-	size_t i, k;
-	const json_t *set, *problem;
 	(void)arg;
-	json_array_foreach(sets, i, set)
-		json_array_foreach(json_object_get(set, "problems"), k, problem)
+	json_array_each(sets, set)
+		json_array_each(json_object_get(set, "problems"), problem)
 			(void)json_object_set_new(boards, json_text_or_empty(problem, "name"), json_true());
 	trial_call(interaction, "competition.sync",
 		json_pack("{s:{s:O}, s:b, s:s}", "problems", "sets", sets, "force", (int)interaction_flag(interaction, "force"),

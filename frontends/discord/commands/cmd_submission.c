@@ -38,8 +38,7 @@ discord_submission_list(struct interaction *interaction, const json_t *submissio
 		COLUMN_CUT("leaderboard", "{leaderboard_name}"), SPARE_COLUMN(2, "mode", "{practice?practice|{mode}}"),
 		COLUMN_CUT("result", "{flagged?marked as a cheat|{runs@{gpu_type} {score?{score:seconds}|{state:word}}}}"),
 		SPARE_COLUMN_CUT(1, "file", "{file_name}")};
-	size_t i, buttons = 0;
-	const json_t *submission;
+	size_t buttons = 0;
 	(void)arg;
 	if (json_array_size(submissions) == 0) {
 		interaction_say(interaction, "You have no submissions yet; `/leaderboard submit` makes one.");
@@ -49,7 +48,7 @@ discord_submission_list(struct interaction *interaction, const json_t *submissio
 	json_t *message = message_block(
 		json_array_size(submissions) == LIST_MAX ? "Your newest submissions:" : "Your submissions, the newest first:",
 		table, "submissions.txt");
-	json_array_foreach(submissions, i, submission) {
+	json_array_each(submissions, submission) {
 		if (!is_open(submission) || buttons == CANCEL_MAX)
 			continue;
 		AUTO_FREE char *id = xasprintf("cancel:%lld", (long long)member_int(submission, "id"));
@@ -67,9 +66,7 @@ static void
 put_reasons(struct buf *out, const json_t *submission)
 {
 	AUTO_JSON json_t *jobs = plain_jobs(submission);
-	size_t i;
-	const json_t *job;
-	json_array_foreach(jobs, i, job) {
+	json_array_each_at(jobs, i, job) {
 		AUTO_FREE char *why = escape_sentence(json_text_or_empty(job, "error"), REASON_MAX);
 		AUTO_FREE char *device = answer_bold(json_text_or_empty(job, "device"));
 		if (*why && json_array_size(jobs) == 1)

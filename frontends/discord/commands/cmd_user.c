@@ -28,11 +28,9 @@ describe_user(const json_t *user)
 	AUTO_BUF struct buf out = {0};
 	AUTO_FREE char *name = answer_bold(json_text_or_empty(user, "user_name"));
 	long long submissions = member_int(user, "submissions");
-	size_t i;
-	const json_t *identity;
 	buf_printf(&out, "%s (%lld submission%s; role: %s", name, submissions, submissions == 1 ? "" : "s",
 		json_text_or_empty(user, "role"));
-	json_array_foreach(json_object_get(user, "identities"), i, identity) {
+	json_array_each_at(json_object_get(user, "identities"), i, identity) {
 		AUTO_FREE char *provider = answer_name(json_text_or_empty(identity, "provider"));
 		AUTO_FREE char *known = answer_name(json_text_or_empty(identity, "name"));
 		buf_printf(&out, "%s%s %s", i ? ", " : "; known as ", provider, known);

@@ -35,10 +35,9 @@ static json_t *
 fitting(const json_t *names, const char *before, const char *text)
 {
 	json_t *choices = json_array();
-	size_t i, len = strlen(text);
-	const json_t *name;
+	size_t len = strlen(text);
 	for (int begins = 1; begins >= 0; begins--)
-		json_array_foreach(names, i, name) {
+		json_array_each(names, name) {
 			const char *word = json_string_value(name);
 			bool first = strncasecmp(word, text, len) == 0;
 			if (first != (bool)begins || !strcasestr(word, text))
@@ -53,10 +52,8 @@ fitting(const json_t *names, const char *before, const char *text)
 static void
 complete_from(struct interaction *interaction, const json_t *list, const char *member)
 {
-	size_t i;
-	const json_t *item;
 	AUTO_JSON json_t *names = json_array();
-	json_array_foreach(list, i, item)
+	json_array_each(list, item)
 		(void)json_array_append(names, json_object_get(item, member));
 	interaction_choices(interaction, fitting(names, "", typed(interaction)));
 }
@@ -75,16 +72,13 @@ complete_device(struct interaction *interaction, const json_t *boards, void *arg
 	const char *chosen = interaction_text(interaction, "leaderboard_name"), *text = typed(interaction);
 	const char *comma = strrchr(text, ','), *last = comma ? comma + 1 : text;
 	AUTO_JSON json_t *names = json_array();
-	size_t i, j;
-	const json_t *board;
-	json_t *device;
 	(void)arg;
 	last += strspn(last, " ");
 	AUTO_FREE char *before = xstrndup(text, (size_t)(last - text));
-	json_array_foreach(boards, i, board) {
+	json_array_each(boards, board) {
 		if (chosen && strcasecmp(json_text_or_empty(board, "name"), chosen) != 0)
 			continue;
-		json_array_foreach(json_object_get(board, "gpu_types"), j, device)
+		json_array_each(json_object_get(board, "gpu_types"), device)
 			if (!list_has_text(names, json_string_value(device)) && !strcasestr(before, json_string_value(device)))
 				(void)json_array_append(names, device);
 	}

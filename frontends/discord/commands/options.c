@@ -82,8 +82,8 @@ own_option(const struct option *option)
 static json_t *
 core_option(const json_t *argument, const char *name, bool required)
 {
-	size_t i = 0, j;
-	json_t *choice, *choices = json_object_get(argument, "choices");
+	size_t i = 0;
+	json_t *choices = json_object_get(argument, "choices");
 	while (i < ARRAY_SIZE(kinds) && !member_is(argument, "type", kinds[i].type))
 		i++;
 	if (i == ARRAY_SIZE(kinds))
@@ -102,7 +102,7 @@ core_option(const json_t *argument, const char *name, bool required)
 	json_object_set(json, "argument", (json_t *)argument);
 	if (json_is_array(choices))
 		json_object_set_new(json, "choices", json_array());
-	json_array_foreach(choices, j, choice)
+	json_array_each(choices, choice)
 		(void)json_array_append_new(
 			json_object_get(json, "choices"), json_pack("{s:O, s:O}", "name", choice, "value", choice));
 	return json;
@@ -124,10 +124,9 @@ means(const struct bot_command *command, const char *word, const json_t *argumen
 static void
 add_options(json_t *options, const struct bot_command *command, const json_t *arguments, const char *word)
 {
-	size_t i, end = strcspn(word, "?!");
-	const json_t *argument;
+	size_t end = strcspn(word, "?!");
 	AUTO_FREE char *name = strchr(word, '=') ? xstrndup(strchr(word, '=') + 1, end - strcspn(word, "=") - 1) : NULL;
-	json_array_foreach(arguments, i, argument) {
+	json_array_each(arguments, argument) {
 		bool required = word[end] == '!' || (word[end] != '?' && member_true(argument, "required"));
 		json_t *option = means(command, word, argument) ? core_option(argument, name, required) : NULL;
 		if (option)
@@ -171,9 +170,7 @@ options_args(const struct bot_command *command, const struct interaction *intera
 	const struct kettle_host *host = interaction->bot->host;
 	AUTO_JSON json_t *options = options_of(command, host->commands(host));
 	json_t *args = command->with ? json_loads(command->with, 0, NULL) : json_object();
-	size_t i;
-	const json_t *option;
-	json_array_foreach(options, i, option) {
+	json_array_each(options, option) {
 		const json_t *argument = json_object_get(option, "argument");
 		json_t *given = json_object_get(interaction->options, json_text_or_empty(option, "name"));
 		if (argument && given)

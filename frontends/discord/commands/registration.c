@@ -79,10 +79,8 @@ add_command(json_t *commands, const struct bot_command *command, const json_t *c
 	}
 	AUTO_FREE char *help = options_help(command, core);
 	AUTO_JSON json_t *options = options_of(command, core);
-	size_t i;
-	json_t *option;
 	json_object_set_new(object, "description", json_string(help));
-	json_array_foreach(options, i, option) {
+	json_array_each(options, option) {
 		(void)json_object_del(option, "argument");
 		(void)json_array_append(below(object), option);
 	}
@@ -106,11 +104,10 @@ is_for_admins(const char *name, const struct bot_command *rows, const json_t *co
 json_t *
 registration_commands(const struct bot_command *rows, const json_t *core)
 {
-	json_t *commands = json_array(), *object;
-	size_t i;
+	json_t *commands = json_array();
 	for (const struct bot_command *command = rows; command->path; command++)
 		add_command(commands, command, core);
-	json_array_foreach(commands, i, object)
+	json_array_each(commands, object)
 		if (is_for_admins(json_text_or_empty(object, "name"), rows, core))
 			json_object_set_new(object, "default_member_permissions", json_integer(0));
 	return commands;
@@ -130,11 +127,9 @@ static bool same(const json_t *ours, const json_t *theirs);
 static bool
 same_lists(const json_t *ours, const json_t *theirs)
 {
-	size_t i;
-	const json_t *item;
 	if (json_array_size(ours) != json_array_size(theirs))
 		return false;
-	json_array_foreach(ours, i, item)
+	json_array_each_at(ours, i, item)
 		if (!same(item, json_array_get(theirs, i)))
 			return false;
 	return true;
@@ -172,13 +167,11 @@ same(const json_t *ours, const json_t *theirs)
 static bool
 same_commands(const json_t *ours, const json_t *theirs)
 {
-	size_t i, j;
-	const json_t *mine, *other;
 	if (json_array_size(ours) != json_array_size(theirs))
 		return false;
-	json_array_foreach(ours, i, mine) {
+	json_array_each(ours, mine) {
 		bool found = false;
-		json_array_foreach(theirs, j, other)
+		json_array_each(theirs, other)
 			found = found || same(mine, other);
 		if (!found)
 			return false;

@@ -84,9 +84,7 @@ static void
 on_boards(void *arg, const struct kettle_error *err, json_t *boards)
 {
 	struct bot *bot = arg;
-	size_t i;
-	const json_t *board;
-	json_array_foreach(boards, i, board)
+	json_array_each(boards, board)
 		if (!err->code && !bot->stopping)
 			announce_board(bot, member_int(board, "id"), json_text_or_empty(board, "name"));
 }

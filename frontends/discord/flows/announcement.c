@@ -52,9 +52,7 @@ is_next(const struct announcement *a)
 static bool
 was_told(const struct announcement *a)
 {
-	size_t i;
-	const json_t *seq;
-	json_array_foreach(a->announce->told, i, seq)
+	json_array_each(a->announce->told, seq)
 		if (a->seq && json_integer_value(seq) == a->seq)
 			return true;
 	return false;
@@ -257,9 +255,7 @@ announcement_post(
 	AUTO_FREE char *rest = NULL, *key = xasprintf("%s:%s", a->key, part);
 	AUTO_JSON json_t *pieces = split_messages(markdown, PIECES_MAX, &rest);
 	json_t *messages = json_array();
-	size_t i;
-	const json_t *piece;
-	json_array_foreach(pieces, i, piece)
+	json_array_each(pieces, piece)
 		(void)json_array_append_new(messages, message_new(json_string_value(piece)));
 	a->step = step;
 	a->posted = true;

@@ -89,9 +89,7 @@ is_valid(const struct bot *bot, const json_t *form)
 static void
 put_remarks(struct buf *out, const json_t *remarks)
 {
-	size_t i;
-	const json_t *remark;
-	json_array_foreach(remarks, i, remark) {
+	json_array_each(remarks, remark) {
 		AUTO_FREE char *text = answer_text(json_string_value(remark));
 		buf_printf(out, "\nRemark: %s", text);
 	}
@@ -100,9 +98,7 @@ put_remarks(struct buf *out, const json_t *remarks)
 static void
 put_tried(struct buf *out, const json_t *tried)
 {
-	size_t i;
-	const json_t *one;
-	json_array_foreach(tried, i, one) {
+	json_array_each(tried, one) {
 		AUTO_FREE char *device = answer_name(json_text_or_empty(one, "device"));
 		AUTO_FREE char *said = answer_text(json_text_or_empty(one, "said"));
 		buf_printf(out, "\n%s: %s", device, said);
@@ -115,13 +111,11 @@ on_created(struct interaction *interaction, const json_t *board, void *arg)
 	struct creation *creation = arg;
 	AUTO_BUF struct buf out = {0};
 	AUTO_FREE char *name = answer_bold(json_text_or_empty(board, "name"));
-	size_t i;
-	const json_t *device;
 	char deadline[TIMESTAMP_SIZE];
 	forget(interaction->bot, json_text_or_empty(creation->form, "id"));
 	boards_forget(interaction->bot);
 	buf_printf(&out, "Created leaderboard %s", name);
-	json_array_foreach(json_object_get(board, "gpu_types"), i, device) {
+	json_array_each_at(json_object_get(board, "gpu_types"), i, device) {
 		AUTO_FREE char *shown = answer_name(json_string_value(device));
 		buf_printf(&out, "%s%s", i ? ", " : " on ", shown);
 	}
@@ -225,11 +219,9 @@ static void
 on_devices(struct interaction *interaction, const json_t *devices, void *arg)
 {
 	struct creation *creation = arg;
-	size_t i;
-	const json_t *device;
 	json_t *known = json_array();
 	(void)interaction;
-	json_array_foreach(devices, i, device)
+	json_array_each(devices, device)
 		(void)json_array_append(known, json_object_get(device, "name"));
 	(void)json_object_set_new(creation->form, "known", known);
 	if (json_array_size(known) < 2)

@@ -88,10 +88,8 @@ static json_t *
 deletable(const struct interaction *interaction, const json_t *boards, const json_t *user)
 {
 	json_t *names = json_array();
-	size_t i;
-	const json_t *board;
 	bool admin = member_is(interaction->actor, "role", "admin") || member_is(user, "role", "admin");
-	json_array_foreach(boards, i, board)
+	json_array_each(boards, board)
 		if (admin ||
 			(user && strcasecmp(json_text_or_empty(board, "creator"), json_text_or_empty(user, "user_name")) == 0))
 			(void)json_array_append(names, json_object_get(board, "name"));

@@ -96,10 +96,8 @@ on_channel(struct announcement *a)
 static void
 on_creator(struct announcement *a)
 {
-	size_t i;
-	const json_t *identity;
 	char id[SNOWFLAKE_SIZE] = "";
-	json_array_foreach(json_object_get(a->result, "identities"), i, identity)
+	json_array_each(json_object_get(a->result, "identities"), identity)
 		if (!*id && member_is(identity, "provider", "discord"))
 			(void)snowflake_copy(id, json_text_or_null(identity, "subject"));
 	if (*id)

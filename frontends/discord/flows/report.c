@@ -360,10 +360,8 @@ static void
 follow_up(struct report *report)
 {
 	struct interaction *interaction = report->msg->interaction;
-	size_t i;
-	json_t *message;
 	interaction_follow_up(interaction, message_new("There is no thread for the report, so it comes here."));
-	json_array_foreach(report->messages, i, message)
+	json_array_each(report->messages, message)
 		interaction_follow_up(interaction, json_deep_copy(message));
 	post_result(report);
 }
@@ -482,13 +480,12 @@ static char *
 report_text(const struct report *report, const json_t *show)
 {
 	char *text = NULL;
-	size_t size = 0, i;
-	const json_t *job;
+	size_t size = 0;
 	FILE *out = term_memory(&text, &size);
 	const struct term term = {.out = out, .width = REPORT_WIDTH};
 	AUTO_JSON json_t *jobs = source_path_put_all(
 		json_object_get(show, "jobs"), json_text_or_empty(show, "source"), json_text_or_empty(show, "file_name"));
-	json_array_foreach(jobs, i, job)
+	json_array_each(jobs, job)
 		if (member_int(job, "job") == member_int(report->job, "job"))
 			report_job(&term, job, json_text_or_empty(job, "device"), false);
 	fclose(out);
@@ -502,8 +499,6 @@ report_text(const struct report *report, const json_t *show)
 static void
 write_messages(struct report *report, const json_t *show)
 {
-	size_t i;
-	const json_t *part;
 	AUTO_FREE char *text = report_text(report, show), *rest = NULL;
 	AUTO_BUF struct buf markdown = {0};
 	AUTO_FREE char *board = escape_markdown(json_text_or_empty(report->msg->record, "board"), NAME_SHOWN_MAX);
@@ -511,7 +506,7 @@ write_messages(struct report *report, const json_t *show)
 		(long long)member_int(report->msg->record, "id"), board);
 	escape_code_block(&markdown, NULL, text + strspn(text, "\n"));
 	AUTO_JSON json_t *parts = split_messages(markdown.data, MESSAGES_MAX, &rest);
-	json_array_foreach(parts, i, part)
+	json_array_each(parts, part)
 		(void)json_array_append_new(report->messages, message_new(json_string_value(part)));
 	json_t *last = json_array_get(report->messages, json_array_size(report->messages) - 1);
 	if (rest && last)
@@ -587,10 +582,8 @@ static void
 on_files(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct report *report = arg;
-	size_t i;
-	json_t *file;
 	(void)err;
-	json_array_foreach(result, i, file)
+	json_array_each(result, file)
 		if (member_int(file, "job") == member_int(report->job, "job") &&
 			json_is_null(json_object_get(file, "expired")) && member_int(file, "size") <= (json_int_t)FILE_BYTES_MAX)
 			(void)json_array_append(report->files, file);

@@ -56,9 +56,8 @@ forget_item(struct announcement *a)
 static void
 on_near(struct announcement *a)
 {
-	const json_t *value = json_object_get(a->item, "value"), *message;
-	size_t i;
-	json_array_foreach(a->err.code ? NULL : a->result, i, message) {
+	const json_t *value = json_object_get(a->item, "value");
+	json_array_each(a->err.code ? NULL : a->result, message) {
 		if (member_int(message, "type") != THREAD_CREATED ||
 			!member_is(message, "content", json_text_or_empty(value, "name")))
 			continue;

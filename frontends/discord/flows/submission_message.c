@@ -51,9 +51,7 @@ static const struct term no_terminal = {.out = NULL};
 json_t *
 submission_message_job(const struct submission_message *msg, json_int_t job)
 {
-	size_t i;
-	json_t *item;
-	json_array_foreach(json_object_get(msg->record, "jobs"), i, item)
+	json_array_each(json_object_get(msg->record, "jobs"), item)
 		if (member_int(item, "job") == job)
 			return item;
 	return NULL;
@@ -125,9 +123,7 @@ submission_message_free(struct submission_message *msg)
 static bool
 is_open(const struct submission_message *msg)
 {
-	size_t i;
-	const json_t *job;
-	json_array_foreach(json_object_get(msg->record, "jobs"), i, job)
+	json_array_each(json_object_get(msg->record, "jobs"), job)
 		if (!json_object_get(job, "line"))
 			return msg->ended == 0;
 	return false;
@@ -136,9 +132,7 @@ is_open(const struct submission_message *msg)
 static void
 add_ended(const struct submission_message *msg, struct buf *text)
 {
-	size_t i;
-	const json_t *job;
-	json_array_foreach(json_object_get(msg->record, "jobs"), i, job) {
+	json_array_each(json_object_get(msg->record, "jobs"), job) {
 		const char *line = json_text_or_null(job, "line"), *thread = thread_of(msg, job);
 		if (!line)
 			continue;
@@ -163,9 +157,7 @@ add_states(const struct submission_message *msg, struct buf *text)
 static void
 add_remarks(const struct submission_message *msg, struct buf *text)
 {
-	size_t i;
-	const json_t *remark;
-	json_array_foreach(json_object_get(msg->record, "remarks"), i, remark) {
+	json_array_each_at(json_object_get(msg->record, "remarks"), i, remark) {
 		AUTO_FREE char *shown = escape_sentence(json_string_value(remark), REMARK_SHOWN_MAX);
 		if (i < REMARKS_MAX)
 			buf_printf(text, "\n⚠️ %s", shown);
@@ -262,9 +254,7 @@ say_last(struct submission_message *msg)
 static void
 lose_thread(struct submission_message *msg)
 {
-	size_t i;
-	const json_t *job;
-	json_array_foreach(json_object_get(msg->record, "jobs"), i, job)
+	json_array_each(json_object_get(msg->record, "jobs"), job)
 		if (strcmp(thread_of(msg, job), msg->thread) == 0) {
 			AUTO_FREE char *key = submission_message_key(msg, member_int(job, "job"), "thread");
 			outbox_forget(msg->bot, key);
@@ -323,10 +313,8 @@ on_thread(void *arg, const struct outbox_answer *answer)
 static void
 move(struct submission_message *msg)
 {
-	size_t i;
-	const json_t *job;
 	msg->moving = true;
-	json_array_foreach(json_object_get(msg->record, "jobs"), i, job)
+	json_array_each(json_object_get(msg->record, "jobs"), job)
 		if (!json_object_get(job, "line")) {
 			report_thread(msg, job, on_thread, msg);
 			return;
@@ -401,9 +389,7 @@ static void
 on_places(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct submission_messages *lives = arg;
-	size_t i;
-	const json_t *place;
-	json_array_foreach(json_object_get(result, "places"), i, place)
+	json_array_each(json_object_get(result, "places"), place)
 		for (size_t k = 0; k < lives->count; k++) {
 			struct submission_message *msg = lives->list[k];
 			const json_t *position = json_object_get(place, "place"), *wait = json_object_get(place, "wait_s");
@@ -438,13 +424,11 @@ ask_piece(struct submission_messages *lives)
 static void
 ask_places(struct submission_messages *lives)
 {
-	size_t i;
-	const json_t *job;
 	lives->unplaced = json_array();
 	lives->placed = 0;
 	for (size_t k = 0; k < lives->count; k++)
 		if (progress_waits(lives->list[k]->progress) && is_open(lives->list[k]))
-			json_array_foreach(json_object_get(lives->list[k]->record, "jobs"), i, job)
+			json_array_each(json_object_get(lives->list[k]->record, "jobs"), job)
 				(void)json_array_append(lives->unplaced, json_object_get(job, "job"));
 	ask_piece(lives);
 }
@@ -486,14 +470,12 @@ add_live(struct submission_messages *lives, struct interaction *interaction, jso
 {
 	const struct kettle_host *host = lives->bot->host;
 	struct submission_message *msg = xcalloc(1, sizeof(*msg));
-	size_t i;
-	const json_t *job;
 	*msg = (struct submission_message){.bot = lives->bot,
 		.interaction = interaction_ref(interaction),
 		.record = record_take,
 		.progress = progress_new(&no_terminal, true),
 		.changed = true};
-	json_array_foreach(json_object_get(record_take, "jobs"), i, job)
+	json_array_each(json_object_get(record_take, "jobs"), job)
 		if (!json_object_get(job, "line"))
 			progress_queued(msg->progress, json_text_or_empty(job, "device"), -1, -1, "");
 	if (lives->count == lives->room) {
@@ -534,9 +516,7 @@ lives_open(
 static void
 end_jobs(struct submission_message *msg, const char *how)
 {
-	size_t i;
-	json_t *job;
-	json_array_foreach(json_object_get(msg->record, "jobs"), i, job)
+	json_array_each(json_object_get(msg->record, "jobs"), job)
 		if (!json_object_get(job, "line")) {
 			AUTO_FREE char *device = escape_markdown(json_text_or_empty(job, "device"), NAME_SHOWN_MAX);
 			AUTO_FREE char *line = xasprintf("⚪ %s: %s", device, how);
@@ -594,9 +574,7 @@ on_state(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct submission_messages *lives = arg;
 	struct submission_message *msg = find(lives, member_int(result, "id"));
-	size_t i;
-	const json_t *job;
-	json_array_foreach(json_object_get(result, "jobs"), i, job)
+	json_array_each(json_object_get(result, "jobs"), job)
 		if (err->code == 0 && msg && member_is(job, "state", "running"))
 			progress_begun(msg->progress, json_text_or_empty(job, "device"));
 }

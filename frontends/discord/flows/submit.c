@@ -283,10 +283,8 @@ on_devices(struct interaction *interaction, const json_t *answer, void *arg)
 {
 	struct attempt *attempt = arg;
 	json_t *known = json_array(), *refused = json_array();
-	size_t i;
-	const json_t *device;
 	(void)interaction;
-	json_array_foreach(json_object_get(answer, "devices"), i, device) {
+	json_array_each(json_object_get(answer, "devices"), device) {
 		bool open = json_is_null(json_object_get(device, "refused"));
 		(void)json_array_append(open ? known : refused, json_object_get(device, open ? "device" : "refused"));
 	}

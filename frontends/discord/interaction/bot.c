@@ -29,14 +29,12 @@ is_older(const char *id, const char *than)
 void
 bot_take_roles(struct bot *bot, const json_t *roles)
 {
-	size_t i;
-	const json_t *role;
 	for (int which = 0; which < BOT_ROLES; which++) {
 		const char *wanted = bot->settings.roles[which];
 		uint64_t number;
 		bool by_id = snowflake_parse(wanted, &number);
 		bot->roles[which][0] = '\0';
-		json_array_foreach(roles, i, role) {
+		json_array_each(roles, role) {
 			const char *id = json_text_or_empty(role, "id");
 			bool named =
 				wanted && (by_id ? strcmp(id, wanted) == 0 : strcasecmp(json_text_or_empty(role, "name"), wanted) == 0);

@@ -78,10 +78,8 @@ read_command(struct interaction *interaction, const json_t *data)
 static void
 read_form(struct interaction *interaction, const json_t *data)
 {
-	size_t i, j;
-	const json_t *row, *field;
-	json_array_foreach(json_object_get(data, "components"), i, row)
-		json_array_foreach(json_object_get(row, "components"), j, field)
+	json_array_each(json_object_get(data, "components"), row)
+		json_array_each(json_object_get(row, "components"), field)
 			json_object_set(
 				interaction->options, json_text_or_empty(field, "custom_id"), json_object_get(field, "value"));
 }
@@ -389,11 +387,9 @@ form_row(const json_t *field)
 void
 interaction_form(struct interaction *interaction, const char *custom_id, const char *title, json_t *fields_take)
 {
-	size_t i;
-	const json_t *field;
 	json_t *rows = json_array();
 	AUTO_FREE char *cut = escape_plain(title, FORM_TITLE_MAX);
-	json_array_foreach(fields_take, i, field)
+	json_array_each(fields_take, field)
 		(void)json_array_append_new(rows, form_row(field));
 	json_decref(fields_take);
 	interaction->answered = true;

@@ -573,9 +573,7 @@ on_recent(struct row *row, enum outbox_end end, const struct rest_answer *answer
 	const json_t *like = row->kind == ROW_POST ? json_array_get(row->what, row->posted)
 											   : json_object_get(outbox_known(row->bot, row->key), "what");
 	int64_t since_ms = row->kind == ROW_POST ? row->since_ms : member_int(outbox_known(row->bot, row->key), "since");
-	size_t i;
-	const json_t *message;
-	json_array_foreach(end == OUTBOX_DONE ? answer->body : NULL, i, message)
+	json_array_each(end == OUTBOX_DONE ? answer->body : NULL, message)
 		if (is_posted(row, message, like, since_ms)) {
 			on_made(row, OUTBOX_DONE, &(struct rest_answer){.body = message});
 			return;
@@ -589,13 +587,12 @@ on_recent(struct row *row, enum outbox_end end, const struct rest_answer *answer
 static void
 on_threads(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 {
-	const json_t *kept = outbox_known(row->bot, row->key), *what = json_object_get(kept, "what"), *thread;
-	size_t i;
+	const json_t *kept = outbox_known(row->bot, row->key), *what = json_object_get(kept, "what");
 	if (end != OUTBOX_DONE) {
 		finish(row, end, answer);
 		return;
 	}
-	json_array_foreach(json_object_get(answer->body, "threads"), i, thread)
+	json_array_each(json_object_get(answer->body, "threads"), thread)
 		if (is_since(thread, member_int(kept, "since")) &&
 			member_is(thread, "parent_id", json_text_or_empty(kept, "channel")) &&
 			member_is(thread, "owner_id", row->bot->user) &&

@@ -34,9 +34,8 @@ on_done(void *arg, const struct rest_answer *answer)
 static size_t
 take_files(const json_t *list, struct rest_file files[REST_FILES_MAX])
 {
-	size_t i, count = 0;
-	const json_t *file;
-	json_array_foreach(list, i, file) {
+	size_t count = 0;
+	json_array_each(list, file) {
 		char *data;
 		if (count == REST_FILES_MAX || contents_bytes(file, &data, &files[count].size, NULL) < 0)
 			continue;

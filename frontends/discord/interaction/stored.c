@@ -54,8 +54,7 @@ on_page(void *arg, const struct kettle_error *err, json_t *page)
 {
 	struct reading *reading = arg;
 	const struct bot *bot = reading->bot;
-	const json_t *items = json_object_get(page, "items"), *item;
-	size_t i;
+	const json_t *items = json_object_get(page, "items");
 	if (stored_may_pass(err) && !bot->stopping) {
 		read_later(reading, err);
 		return;
@@ -69,7 +68,7 @@ on_page(void *arg, const struct kettle_error *err, json_t *page)
 		return;
 	}
 	AUTO_FREE char *last = xstrdup(json_text_or_empty(json_array_get(items, json_array_size(items) - 1), "key"));
-	json_array_foreach(items, i, item)
+	json_array_each(items, item)
 		reading->each(reading->arg, json_text_or_empty(item, "key"), json_object_get(item, "value"));
 	free(reading->after);
 	reading->after = STEAL(last);

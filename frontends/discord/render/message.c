@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
 #include "discord/text/escape.h"
 #include "discord/text/split.h"
@@ -138,10 +139,8 @@ cut_member(json_t *choice, const char *key)
 void
 message_menu(json_t *message, const char *custom_id, const char *placeholder, unsigned max, json_t *choices_take)
 {
-	size_t i;
-	json_t *choice;
 	AUTO_FREE char *cut = escape_plain(placeholder, PLACEHOLDER_MAX);
-	json_array_foreach(choices_take, i, choice) {
+	json_array_each(choices_take, choice) {
 		cut_member(choice, "label");
 		cut_member(choice, "description");
 	}

@@ -60,9 +60,7 @@ medal_of(const json_t *row)
 static const json_t *
 row_of_user(const json_t *podium, const json_t *user)
 {
-	size_t i;
-	const json_t *row;
-	json_array_foreach(podium, i, row)
+	json_array_each(podium, row)
 		if (json_equal(json_object_get(row, "user"), user))
 			return row;
 	return NULL;
@@ -100,19 +98,18 @@ char *
 news_podium(const json_t *event)
 {
 	struct buf out = {0};
-	const json_t *data = json_object_get(event, "data"), *before = json_object_get(data, "before"), *row;
-	size_t i;
+	const json_t *data = json_object_get(event, "data"), *before = json_object_get(data, "before");
 	buf_adds(&out, "🏆 ");
 	add_bold(&out, json_text_or_empty(event, "leaderboard_name"));
 	buf_adds(&out, ": the podium on ");
 	add_bold(&out, json_text_or_empty(data, "device"));
 	buf_adds(&out, " has changed.");
-	json_array_foreach(json_object_get(data, "podium"), i, row) {
+	json_array_each(json_object_get(data, "podium"), row) {
 		buf_printf(&out, "\n%s ", medal_of(row));
 		add_row(&out, "", row);
 		add_change(&out, row, row_of_user(before, json_object_get(row, "user")));
 	}
-	json_array_foreach(json_object_get(data, "went"), i, row)
+	json_array_each_at(json_object_get(data, "went"), i, row)
 		add_row(&out, i == 0 ? "\nNo longer on it: " : ", ", row);
 	return buf_take(&out);
 }
@@ -121,18 +118,16 @@ char *
 news_ended(const json_t *event)
 {
 	struct buf out = {0};
-	const json_t *device, *row;
-	size_t i, j;
 	buf_adds(&out, "🏁 ");
 	add_bold(&out, json_text_or_empty(event, "leaderboard_name"));
 	buf_adds(&out, " has ended. The final podium:");
-	json_array_foreach(json_object_get(json_object_get(event, "data"), "devices"), i, device) {
+	json_array_each(json_object_get(json_object_get(event, "data"), "devices"), device) {
 		const json_t *podium = json_object_get(device, "podium");
 		buf_adds(&out, "\n");
 		add_bold(&out, json_text_or_empty(device, "device"));
 		if (json_array_size(podium) == 0)
 			buf_adds(&out, "\nno results");
-		json_array_foreach(podium, j, row) {
+		json_array_each(podium, row) {
 			buf_printf(&out, "\n%s ", medal_of(row));
 			add_row(&out, "", row);
 		}
@@ -175,10 +170,8 @@ news_board(const json_t *board, const char *submissions)
 {
 	struct buf out = {0};
 	const char *description = json_text_or_empty(board, "description");
-	const json_t *device;
-	size_t i;
 	AUTO_BUF struct buf devices = {0};
-	json_array_foreach(json_object_get(board, "gpu_types"), i, device)
+	json_array_each_at(json_object_get(board, "gpu_types"), i, device)
 		buf_printf(&devices, "%s%s", i ? ", " : "", json_string_value(device));
 	add_bold(&out, json_text_or_empty(board, "name"));
 	if (*description)

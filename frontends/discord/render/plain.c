@@ -66,12 +66,10 @@ char *
 plain_report(const json_t *submission)
 {
 	struct plain plain;
-	size_t i;
-	const json_t *job;
 	AUTO_JSON json_t *jobs = plain_jobs(submission);
 	begin(&plain, 0);
 	report_head(&plain.term, submission);
-	json_array_foreach(jobs, i, job)
+	json_array_each(jobs, job)
 		report_job(&plain.term, job, json_text_or_empty(job, "device"), false);
 	return end(&plain);
 }

@@ -72,9 +72,7 @@ kettle_args_add_words(json_t *args, const char *const *words)
 void
 kettle_args_add_list(json_t *list, const char *prefix, const json_t *words)
 {
-	size_t i;
-	json_t *word;
-	json_array_foreach(words, i, word)
+	json_array_each(words, word)
 		kettle_args_add(list, "%s%s", prefix, json_string_value(word));
 }
 
@@ -94,9 +92,7 @@ kettle_compiled_add_standard(
 void
 kettle_compiled_add_defines(const struct kettle_compiled_builder *builder, json_t *argv)
 {
-	const char *key;
-	json_t *value;
-	json_object_foreach(json_object_get(builder->config, "defines"), key, value)
+	json_object_each(json_object_get(builder->config, "defines"), key, value)
 		if (json_is_string(value))
 			kettle_args_add(argv, "-D%s=%s", key, json_string_value(value));
 		else if (json_is_null(value))
@@ -117,9 +113,7 @@ kettle_compiled_add_config(const struct kettle_compiled_builder *builder, json_t
 void
 kettle_compiled_add_objects(const struct kettle_compiled_builder *builder, json_t *argv)
 {
-	size_t i;
-	json_t *source;
-	json_array_foreach(builder->sources, i, source)
+	json_array_each(builder->sources, source)
 		kettle_args_add(argv, "%s%s", json_string_value(source), builder->rules->compile ? ".o" : "");
 	kettle_args_add(argv, "-o");
 	kettle_args_add(argv, "out/" KETTLE_COMPILED_PROGRAM);
@@ -145,9 +139,7 @@ json_t *
 kettle_compiled_inputs(const struct kettle_compiled_builder *builder, const char *source)
 {
 	json_t *inputs = json_object();
-	const char *name;
-	json_t *contents;
-	json_object_foreach((json_t *)builder->request->files, name, contents)
+	json_object_each(builder->request->files, name, contents)
 		if (strcmp(name, source) == 0 ||
 			((!builder->rules->compile || !list_has_text(builder->sources, name)) && !is_apart(builder, name)))
 			json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
@@ -226,9 +218,7 @@ is_set_apart(const struct kettle_compiled_builder *builder)
 static bool
 may_defer_code(const json_t *flags)
 {
-	size_t i;
-	json_t *flag;
-	json_array_foreach(flags, i, flag)
+	json_array_each(flags, flag)
 		if (strstr(json_string_value(flag), "lto"))
 			return true;
 	return false;
@@ -258,10 +248,9 @@ wanted_step(const struct kettle_compiled_builder *builder)
 {
 	AUTO_JSON json_t *others = json_array();
 	struct kettle_compiled_builder task = *builder;
-	json_t *needs = json_array(), *inputs = json_object(), *source;
-	size_t i;
+	json_t *needs = json_array(), *inputs = json_object();
 	task.sources = others;
-	json_array_foreach(builder->sources, i, source) {
+	json_array_each_at(builder->sources, i, source) {
 		const char *name = json_string_value(source);
 		if (strcmp(name, builder->request->submission) == 0)
 			continue;
@@ -346,9 +335,7 @@ run_step(const struct kettle_compiled_builder *builder, const json_t *prepared, 
 {
 	const struct kettle_compiled_rules *rules = builder->rules;
 	json_t *step = json_deep_copy(prepared), *argv = json_array(), *inputs = json_object();
-	const char *name;
-	json_t *contents;
-	json_object_foreach((json_t *)builder->request->files, name, contents)
+	json_object_each(builder->request->files, name, contents)
 		if (!kettle_compiled_ends_in(name, rules->sources) && strcmp(name, builder->request->submission) != 0 &&
 			!(rules->headers && kettle_compiled_ends_in(name, rules->headers)))
 			json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
@@ -410,14 +397,11 @@ static int
 find_sources(struct kettle_compiled_builder *builder, struct kettle_error *err)
 {
 	const json_t *listed = json_object_get(builder->config, "sources");
-	const char *name;
-	json_t *value;
-	size_t i;
 	int rc = 0;
-	json_array_foreach(listed, i, value)
+	json_array_each(listed, value)
 		if (rc == 0)
 			rc = take_source(builder, json_string_value(value), err);
-	json_object_foreach((json_t *)builder->request->files, name, value)
+	json_object_each(builder->request->files, name, value)
 		if (rc == 0 && !listed && kettle_compiled_ends_in(name, builder->rules->sources) && !is_apart(builder, name))
 			rc = take_source(builder, name, err);
 	if (rc == 0 && json_array_size(builder->sources) == 0)
@@ -460,9 +444,7 @@ static bool
 task_includes(const struct kettle_compiled_builder *builder, const char *header)
 {
 	AUTO_JSON json_t *quoted = json_sprintf("\"%s\"", header);
-	const char *name;
-	json_t *contents;
-	json_object_foreach((json_t *)builder->request->files, name, contents)
+	json_object_each(builder->request->files, name, contents)
 		if (strcmp(name, builder->request->submission) != 0 &&
 			strstr(json_text_or_empty(contents, "text"), json_string_value(quoted)))
 			return true;
@@ -566,9 +548,8 @@ add_includes(const char *text, const char *const *headers, const json_t *files, 
 static json_t *
 probe_text(const json_t *headers)
 {
-	json_t *text = json_string(""), *value;
-	const char *name;
-	json_object_foreach((json_t *)headers, name, value) {
+	json_t *text = json_string("");
+	json_object_each(headers, name, value) {
 		AUTO_JSON json_t *before = text;
 		text = json_sprintf("%s#include <%s>\n", json_string_value(before), name);
 	}
@@ -584,9 +565,7 @@ kettle_compiled_probe(
 	const struct kettle_compiled_builder builder = {
 		.request = request, .config = json_object_get(request->task, "config")};
 	AUTO_JSON json_t *headers = json_object(), *task = json_copy((json_t *)request->task), *files = json_object();
-	const char *name;
-	json_t *contents;
-	json_object_foreach((json_t *)request->files, name, contents)
+	json_object_each(request->files, name, contents)
 		add_includes(kettle_json_text(contents, "text"), rules->probe_headers, request->files, headers);
 	if (!kettle_compiled_rtc(&builder) && json_array_size(json_object_get(builder.config, "libraries")) == 0 &&
 		json_array_size(json_object_get(request->task, "libraries")) == 0 && json_object_size(headers) == 0)

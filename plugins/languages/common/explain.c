@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/missing_header.h"
 
 const char *
@@ -103,9 +104,7 @@ kettle_explain_reported(const json_t *outcome)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *all = open_memstream(&text, &size);
-	const char *key;
-	json_t *value;
-	json_object_foreach(json_object_get(outcome, "result"), key, value) {
+	json_object_each(json_object_get(outcome, "result"), key, value) {
 		const char *last = strrchr(key, '.');
 		if (all && last && (strcmp(last, ".error") == 0 || strcmp(last, ".message") == 0) && json_is_string(value))
 			(void)fprintf(all, "%s\n", json_string_value(value));
@@ -124,10 +123,8 @@ kettle_explain_reported(const json_t *outcome)
 static const json_t *
 part_of(const json_t *outcome, const char *key, const char *name)
 {
-	const json_t *part, *beginning;
-	size_t i, k;
-	json_array_foreach(json_object_get(json_object_get(outcome, "toolkit"), "parts"), i, part)
-		json_array_foreach(json_object_get(part, key), k, beginning)
+	json_array_each(json_object_get(json_object_get(outcome, "toolkit"), "parts"), part)
+		json_array_each(json_object_get(part, key), beginning)
 			if (strncmp(name, json_string_value(beginning), json_string_length(beginning)) == 0)
 				return part;
 	return NULL;
@@ -200,9 +197,7 @@ static bool
 links(const json_t *step, const char *library)
 {
 	AUTO_JSON json_t *plain = json_sprintf("-l%s", library), *found = json_sprintf("-l@LIBRARY:%s@", library);
-	const json_t *word;
-	size_t i;
-	json_array_foreach(json_object_get(step, "argv"), i, word)
+	json_array_each(json_object_get(step, "argv"), word)
 		if (json_equal(word, plain) || json_equal(word, found))
 			return true;
 	return false;

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file_name.h"
+#include "base/json_access.h"
 #include "plugins/languages/common/gpu_harness.h"
 #include "plugins/languages/common/gpu_rtc.h"
 
@@ -233,10 +234,8 @@ find_step_target(
 	const struct kettle_gpu_vendor *vendor, const json_t *step, char ret_target[KETTLE_COMPILED_TARGET_SIZE])
 {
 	static const char *const options[] = {",code=", "--offload-arch=", "--gpu-architecture="};
-	const json_t *word;
-	size_t i;
 	ret_target[0] = '\0';
-	json_array_foreach(json_object_get(step, "argv"), i, word)
+	json_array_each(json_object_get(step, "argv"), word)
 		for (size_t k = 0; k < ARRAY_SIZE(options); k++) {
 			const char *found = strstr(json_string_value(word), options[k]);
 			if (found)

@@ -9,6 +9,7 @@
 #include <kettle/plugin.h>
 #include <stdbool.h>
 
+#include "base/json_access.h"
 #include "plugins/languages/cpp/cpp_harness.h"
 
 #define CPP_STANDARD "c++17"
@@ -61,9 +62,7 @@ cpp_compile(const struct kettle_compiled_builder *builder, const char *source)
 static bool
 links_cxx(const struct kettle_compiled_builder *builder)
 {
-	size_t i;
-	json_t *source;
-	json_array_foreach(builder->sources, i, source)
+	json_array_each(builder->sources, source)
 		if (!kettle_compiled_is_c(json_string_value(source)))
 			return true;
 	return false;

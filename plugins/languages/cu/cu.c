@@ -137,9 +137,7 @@ is_nvcc_known(const char *flag)
 static bool
 knows_flags(const json_t *flags)
 {
-	size_t i;
-	const json_t *flag;
-	json_array_foreach(flags, i, flag)
+	json_array_each(flags, flag)
 		if (!is_nvcc_known(json_string_value(flag)))
 			return false;
 	return true;
@@ -149,9 +147,7 @@ knows_flags(const json_t *flags)
 static bool
 knows_libraries(const json_t *names)
 {
-	size_t i;
-	const json_t *name;
-	json_array_foreach(names, i, name) {
+	json_array_each(names, name) {
 		const char *const *known = plain_libraries;
 		while (*known && strcmp(*known, json_string_value(name)) != 0)
 			known++;
@@ -177,9 +173,7 @@ add_words(const char *words, const char *prefix, json_t *argv)
 static void
 add_host_flags(const json_t *flags, json_t *argv)
 {
-	size_t i;
-	const json_t *item;
-	json_array_foreach(flags, i, item) {
+	json_array_each(flags, item) {
 		const char *flag = json_string_value(item), *list;
 		if ((list = beginning(for_compiler, flag)))
 			add_words(flag + strlen(list), "", argv);
@@ -254,11 +248,10 @@ cu_compile(const struct kettle_compiled_builder *builder, const char *source)
 static void
 add_library_folders(const struct kettle_compiled_builder *builder, const char *linker, json_t *argv)
 {
-	const json_t *folders = json_object_get(builder->request->device, "library_dirs"), *folder;
-	size_t i;
+	const json_t *folders = json_object_get(builder->request->device, "library_dirs");
 	kettle_args_add_list(argv, "-L", folders);
 	kettle_args_add(argv, "%s--disable-new-dtags", linker);
-	json_array_foreach(folders, i, folder)
+	json_array_each(folders, folder)
 		kettle_args_add(argv, "%s-rpath=%s", linker, json_string_value(folder));
 	kettle_args_add(argv, "-L@TOOLKIT_LIB@");
 	kettle_args_add(argv, "%s-rpath=@TOOLKIT_LIB@", linker);
@@ -272,10 +265,8 @@ add_libraries(const struct kettle_compiled_builder *builder, json_t *argv)
 {
 	const json_t *lists[] = {
 		json_object_get(builder->config, "libraries"), json_object_get(builder->request->task, "libraries")};
-	const json_t *name;
-	size_t k;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		json_array_foreach(lists[i], k, name)
+		json_array_each(lists[i], name)
 			kettle_args_add(argv, "-l@LIBRARY:%s@", json_string_value(name));
 }
 
@@ -331,10 +322,8 @@ cu_apart(const struct kettle_compiled_builder *builder)
 	static const char *const linked_late[] = {"-rdc", "--relocatable-device-code", "-dc", "--device-c", NULL};
 	const json_t *lists[] = {
 		json_object_get(builder->config, "compile_flags"), json_object_get(builder->options, "flags")};
-	const json_t *flag;
-	size_t k;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		json_array_foreach(lists[i], k, flag)
+		json_array_each(lists[i], flag)
 			if (beginning(linked_late, json_string_value(flag)))
 				return false;
 	return !needs_device_link(builder);

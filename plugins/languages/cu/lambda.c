@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_access.h"
+
 /* Headers with a dot or a slash in their names that have no such lambda. */
 static const char *const headers[] = {"assert.h", "cooperative_groups.h", "cublasLt.h", "cublas_v2.h", "cuda.h",
 	"cuda_bf16.h", "cuda_fp16.h", "cuda_fp8.h", "cuda_runtime.h", "cuda_runtime_api.h", "curand.h",
@@ -148,9 +150,7 @@ has_late_word(const char *text)
 static const char *
 find_lambda_file(const struct search *search, const char *name)
 {
-	const char *key;
-	json_t *contents;
-	json_object_foreach((json_t *)search->files, key, contents) {
+	json_object_each(search->files, key, contents) {
 		size_t len = strlen(key), tail = strlen(name);
 		if (len >= tail && strcmp(key + len - tail, name) == 0 && (len == tail || key[len - tail - 1] == '/'))
 			return key;

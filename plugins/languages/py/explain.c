@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 
 #define MAX_FRAMES 3    /* of the submission, the innermost ones */
 #define MAX_PACKAGES 30 /* that a sentence lists */
@@ -174,10 +175,8 @@ static struct kettle_sentence
 listed_packages(const json_t *packages)
 {
 	struct kettle_sentence list = {0};
-	const char *name;
-	json_t *version;
 	unsigned count = 0;
-	json_object_foreach((json_t *)packages, name, version)
+	json_object_each(packages, name, version)
 		if (count < MAX_PACKAGES && json_is_string(version))
 			kettle_sentence_add(&list, "%s%s %s", count++ ? ", " : "; it has ", name, json_string_value(version));
 	return list;

@@ -216,9 +216,7 @@ static json_t *
 make_inputs(const struct plan_builder *builder, const char *start)
 {
 	json_t *inputs = json_pack("{s:{s:s}}", start, "file", start);
-	const char *name;
-	json_t *contents;
-	json_object_foreach((json_t *)builder->request->files, name, contents)
+	json_object_each(builder->request->files, name, contents)
 		json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
 	/* Build tools record this header when they compile: without it they would compile again. */
 	if (builder->extends)
@@ -230,11 +228,10 @@ make_inputs(const struct plan_builder *builder, const char *start)
 static json_t *
 compile_step(const struct plan_builder *builder)
 {
-	json_t *argv = json_pack("[s, s, s]", json_text_or_null(builder->options, "python"), COMPILE, builder->main), *name;
+	json_t *argv = json_pack("[s, s, s]", json_text_or_null(builder->options, "python"), COMPILE, builder->main);
 	json_t *inputs = json_pack("{s:{s:s}, s:{s:s}}", COMPILE, "file", COMPILE, builder->main, "file", builder->main);
-	size_t i;
 	json_array_extend(argv, builder->modules);
-	json_array_foreach(builder->modules, i, name)
+	json_array_each(builder->modules, name)
 		json_object_set_new(inputs, json_string_value(name), json_pack("{s:O}", "file", name));
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:[s], s:b}", "id", EXPLAIN_BYTECODE, "kind", "build", "title",
 		"compile the task's modules", "argv", argv, "env", make_environment(builder, NULL), "inputs", inputs, "outputs",
@@ -346,10 +343,8 @@ is_module(const char *name)
 static bool
 names_extensions(const struct plan_builder *builder)
 {
-	const char *name;
-	json_t *contents;
 	bool compiles = false;
-	json_object_foreach((json_t *)builder->request->files, name, contents) {
+	json_object_each(builder->request->files, name, contents) {
 		const char *text = json_text_or_empty(contents, "text");
 		compiles = compiles || strstr(text, "cpp_extension") || strstr(text, "load_inline");
 	}
@@ -367,10 +362,9 @@ prepares(const struct plan_builder *builder, bool extends)
 static json_t *
 modules_of(const struct plan_builder *builder)
 {
-	json_t *modules = json_array(), *contents;
-	const char *name;
+	json_t *modules = json_array();
 	bool brings = false;
-	json_object_foreach((json_t *)builder->request->files, name, contents) {
+	json_object_each(builder->request->files, name, contents) {
 		brings = brings || strncmp(name, BYTECODE, strlen(BYTECODE)) == 0;
 		if (is_module(name) && !strchr(name, '/') && strcmp(name, builder->request->submission) != 0)
 			json_array_append_new(modules, json_string(name));
@@ -383,13 +377,11 @@ modules_of(const struct plan_builder *builder)
 static int
 check_files(const struct plan_builder *builder, struct kettle_error *err)
 {
-	const char *name;
-	json_t *contents;
 	if (!builder->main || !json_object_get(builder->request->files, builder->main))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"The task's config names `%.200s` as `main`, but no entry of its `files` has that name.",
 			builder->main ? builder->main : "");
-	json_object_foreach((json_t *)builder->request->files, name, contents)
+	json_object_each(builder->request->files, name, contents)
 		if (strncmp(name, FOLDER "/", strlen(FOLDER "/")) == 0)
 			return kettle_fail(err, KETTLE_EINVAL,
 				"The task has a file `%.200s`, and the folder `" FOLDER "` is reserved by Kettle; rename it.", name);
@@ -440,9 +432,7 @@ imports(const char *text, const char *module, bool indented)
 static bool
 builder_imports(const struct plan_builder *builder, const char *module)
 {
-	const char *name;
-	json_t *contents;
-	json_object_foreach((json_t *)builder->request->files, name, contents)
+	json_object_each(builder->request->files, name, contents)
 		if (imports(json_text_or_null(contents, "text"), module, !is_helper(name)))
 			return true;
 	return false;
@@ -453,9 +443,7 @@ static json_t *
 make_preload(const struct plan_builder *builder)
 {
 	json_t *list = member_true(builder->options, "warm") ? json_array() : NULL;
-	const json_t *module;
-	size_t i;
-	json_array_foreach(json_object_get(builder->options, "preload"), i, module)
+	json_array_each(json_object_get(builder->options, "preload"), module)
 		if (list && builder_imports(builder, json_string_value(module)))
 			json_array_append(list, (json_t *)module);
 	return list;
@@ -465,10 +453,8 @@ make_preload(const struct plan_builder *builder)
 static bool
 is_named(const struct plan_builder *builder, const char *word)
 {
-	const char *name;
-	json_t *contents;
 	size_t len = strlen(word);
-	json_object_foreach((json_t *)builder->request->files, name, contents)
+	json_object_each(builder->request->files, name, contents)
 		for (const char *text = json_text_or_empty(contents, "text"), *at = is_helper(name) ? "" : text;
 			 (at = strstr(at, word)); at++)
 			if ((at == text || !single_is_word(at[-1])) && !single_is_word(at[len]))
@@ -565,9 +551,7 @@ static json_t *
 make_alone(const struct plan_builder *builder)
 {
 	json_t *alone = is_gain(builder, "") ? json_array() : NULL;
-	const json_t *recipe;
-	size_t i;
-	json_array_foreach(builder->recipes, i, recipe)
+	json_array_each(builder->recipes, recipe)
 		if (alone && is_gain(builder, json_string_value(recipe)))
 			json_array_append(alone, (json_t *)recipe);
 	return alone;
