@@ -32,7 +32,6 @@
 #include "discord/interaction/boards.h"
 #include "discord/interaction/later.h"
 #include "discord/interaction/outbox.h"
-#include "discord/interaction/places.h"
 #include "discord/interaction/send.h"
 #include "discord/rest/rest.h"
 #include "http/server.h"
@@ -381,7 +380,7 @@ on_roles(void *arg, const struct rest_answer *answer)
 	if (!is_member(run, answer))
 		return;
 	bot_take_roles(&run->bot, answer->body);
-	places_check(&run->bot);
+	bot_check_places(&run->bot);
 	register_commands(run);
 	run->bot.outbox = outbox_new(&run->bot, on_outbox, run);
 }

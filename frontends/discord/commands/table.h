@@ -24,7 +24,7 @@ struct option {
 	const char *name, *help;
 	enum option_kind kind;
 	bool required;
-	bool completes; /* complete.c knows its name */
+	bool completes; /* dispatch.c knows its name */
 };
 
 /*

@@ -60,6 +60,8 @@ struct bot {
 
 /* Takes the guild's roles, which are new or have changed: an array of Discord's role objects. */
 void bot_take_roles(struct bot *bot, const json_t *roles);
+/* Logs a warning for each channel or role of the options that the guild lacks. The roles must be known. */
+void bot_check_places(struct bot *bot);
 /* The actor for a member of the guild: {"provider": "discord", "subject", "name", "role"?}. New reference. */
 json_t *bot_actor(const struct bot *bot, const json_t *member);
 /* The bot as an actor, for reading what it announces; it has an admin's rights. New reference. */
