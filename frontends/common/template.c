@@ -18,6 +18,7 @@
 struct scope {
 	const struct term *term;
 	const json_t *object, *args;
+	template_escape escape; /* NULL: not Markdown */
 };
 
 static void put(const struct scope *scope, const char *text, const char *end);
@@ -84,15 +85,26 @@ put_number(FILE *out, double number)
 	fputs(text, out);
 }
 
+/* Writes a text of the object; format: what follows its name. */
 static void
-put_plain(const struct scope *scope, const json_t *value)
+put_string(const struct scope *scope, const char *text, const char *format, size_t len)
+{
+	AUTO_FREE char *name = xstrndup(format, len), *safe = scope->escape ? scope->escape(text, name) : NULL;
+	if (safe)
+		fputs(safe, scope->term->out);
+	else
+		term_sanitize(scope->term->out, text, 0);
+}
+
+static void
+put_plain(const struct scope *scope, const json_t *value, const char *format, size_t len)
 {
 	if (json_is_integer(value))
 		fprintf(scope->term->out, "%lld", (long long)json_integer_value(value));
 	else if (json_is_real(value))
 		put_number(scope->term->out, json_real_value(value));
 	else if (json_is_string(value))
-		term_sanitize(scope->term->out, json_string_value(value), 0);
+		put_string(scope, json_string_value(value), format, len);
 }
 
 /* Writes "A, B" or "A, B and C" for an array. words: in words for people ("code visibility"). */
@@ -109,7 +121,7 @@ put_list(const struct scope *scope, const json_t *list, const char *last, bool w
 		if (words)
 			term_sanitize(scope->term->out, text, 0);
 		else
-			put_plain(scope, value);
+			put_plain(scope, value, "", 0);
 	}
 }
 
@@ -164,7 +176,7 @@ put_value(const struct scope *scope, const json_t *value, const char *format, si
 	else if (json_is_array(value))
 		put_list(scope, value, IS("and") || IS("words") ? " and " : ", ", IS("words"));
 	else
-		put_plain(scope, value);
+		put_plain(scope, value, format, len);
 #undef IS
 	term_sanitize(scope->term->out, text, 0);
 }
@@ -186,6 +198,15 @@ put_each(const struct scope *scope, const json_t *value, const char *text, const
 	}
 }
 
+static void
+put_style(const struct scope *scope, enum term_style style)
+{
+	if (scope->escape)
+		fputs("**", scope->term->out);
+	else
+		term_style(scope->term, style);
+}
+
 /* Writes the text between two braces. */
 static void
 put_member(const struct scope *scope, const char *text, const char *end)
@@ -199,10 +220,10 @@ put_member(const struct scope *scope, const char *text, const char *end)
 	bool holds;
 	if (kind == ':' || kind == '}') {
 		if (style != STYLE_NONE)
-			term_style(scope->term, style);
+			put_style(scope, style);
 		put_value(scope, value, then, kind == ':' ? (size_t)(end - then) : 0);
 		if (style != STYLE_NONE)
-			term_style(scope->term, STYLE_NONE);
+			put_style(scope, STYLE_NONE);
 		return;
 	}
 	if (kind == '@') {
@@ -244,13 +265,26 @@ template_put(const struct term *term, const char *template, const json_t *object
 	put(&(struct scope){.term = term, .object = object, .args = args}, template, template + strlen(template));
 }
 
-char *
-template_text(const char *template, const json_t *object, const json_t *args)
+static char *
+put_into_text(const char *template, struct scope scope)
 {
 	char *text = NULL;
 	size_t size = 0;
-	struct term term = {.out = term_memory(&text, &size)};
-	template_put(&term, template, object, args);
+	const struct term term = {.out = term_memory(&text, &size)};
+	scope.term = &term;
+	put(&scope, template, template + strlen(template));
 	fclose(term.out);
 	return text;
+}
+
+char *
+template_text(const char *template, const json_t *object, const json_t *args)
+{
+	return put_into_text(template, (struct scope){.object = object, .args = args});
+}
+
+char *
+template_markdown(const char *template, const json_t *object, template_escape escape)
+{
+	return put_into_text(template, (struct scope){.object = object, .escape = escape});
 }

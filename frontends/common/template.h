@@ -12,4 +12,9 @@ void template_put(const struct term *term, const char *template, const json_t *o
 /* template_put into a new string, without styles. */
 char *template_text(const char *template, const json_t *object, const json_t *args);
 
+/* Makes a text of the object safe for Markdown. format: what follows its name in the template, or "". New string. */
+typedef char *(*template_escape)(const char *text, const char *format);
+/* template_text for Markdown: {*NAME} is bold. Formats of template_put keep their meaning; escape gets the others. */
+char *template_markdown(const char *template, const json_t *object, template_escape escape);
+
 #endif

@@ -11,9 +11,11 @@
 #include "base/json_access.h"
 #include "base/number.h"
 #include "base/xalloc.h"
+#include "common/template.h"
 #include "discord/render/message.h"
 #include "discord/render/plain.h"
 #include "discord/text/escape.h"
+#include "discord/text/timestamp.h"
 
 #define SENTENCE_MAX 1900 /* UTF-16 units */
 #define OFFSET_MAX 1000000
@@ -35,6 +37,33 @@ answer_bold(const char *name)
 {
 	AUTO_FREE char *escaped = answer_name(name);
 	return xasprintf("**%s**", escaped);
+}
+
+static char *
+escape(const char *text, const char *format)
+{
+	char time[TIMESTAMP_SIZE];
+	if (strcmp(format, "sentence") == 0)
+		return answer_text(text);
+	if (strcmp(format, "code") == 0)
+		return xstrdup(text);
+	if (!*format)
+		return answer_name(text);
+	timestamp_of(text, strcmp(format, "date") == 0 ? TIMESTAMP_DATE : TIMESTAMP_RELATIVE, time);
+	return xstrdup(time);
+}
+
+char *
+answer_template(const char *template, const json_t *object)
+{
+	return template_markdown(template, object, escape);
+}
+
+void
+answer_say(struct interaction *interaction, const char *template, const json_t *object)
+{
+	AUTO_FREE char *text = answer_template(template, object);
+	interaction_say(interaction, "%s", text);
 }
 
 bool

@@ -17,6 +17,13 @@ char *answer_name(const char *name);
 char *answer_text(const char *text);
 /* A name in bold. New string. */
 char *answer_bold(const char *name);
+/*
+ * A template (common/template.h) filled in from an answer. A text is a name unless its format says otherwise: sentence,
+ * date or relative (times as each reader's Discord shows them), or code (it is safe by itself). New string.
+ */
+char *answer_template(const char *template, const json_t *object);
+/* Answers with such a text. */
+void answer_say(struct interaction *interaction, const char *template, const json_t *object);
 
 /* Parses the argument of a button to another page, "OFFSET:WHAT". false: it has another form. ret_what is borrowed. */
 bool answer_page(const char *arguments, size_t *ret_offset, const char **ret_what);

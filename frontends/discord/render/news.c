@@ -13,6 +13,7 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "common/format.h"
+#include "common/template.h"
 #include "discord/text/escape.h"
 #include "discord/text/timestamp.h"
 
@@ -25,26 +26,24 @@
 #define DESCRIPTION_MAX_LINES 20
 #define ERROR_MAX_CHARACTERS 500
 
-static void
-add_escaped(struct buf *out, const char *text, size_t max)
+static char *
+escape(const char *text, const char *format)
 {
-	AUTO_FREE char *safe = escape_markdown(text, max);
-	buf_adds(out, safe);
+	char time[TIMESTAMP_SIZE];
+	if (strcmp(format, "sentence") == 0)
+		return escape_sentence(text, REASON_MAX_UNITS);
+	if (!*format)
+		return escape_markdown(text, NAME_MAX_UNITS);
+	timestamp_of(text, strcmp(format, "date") == 0 ? TIMESTAMP_DATE : TIMESTAMP_RELATIVE, time);
+	return xstrdup(time);
 }
 
+/* Adds a template that is filled in from an object: names escaped, sentences by the format `sentence`, times by `date`. */
 static void
-add_sentence(struct buf *out, const char *text, size_t max)
+add(struct buf *out, const char *template, const json_t *object)
 {
-	AUTO_FREE char *safe = escape_sentence(text, max);
-	buf_adds(out, safe);
-}
-
-static void
-add_bold(struct buf *out, const char *text)
-{
-	buf_adds(out, "**");
-	add_escaped(out, text, NAME_MAX_UNITS);
-	buf_adds(out, "**");
+	AUTO_FREE char *text = template_markdown(template, object, escape);
+	buf_adds(out, text);
 }
 
 /* ---- podiums ---- */
@@ -66,16 +65,6 @@ row_of_user(const json_t *podium, const json_t *user)
 	return NULL;
 }
 
-static void
-add_row(struct buf *out, const char *before, const json_t *row)
-{
-	char score[FORMAT_SIZE];
-	format_ns(member_number(row, "score") * 1e9, score);
-	buf_adds(out, before);
-	add_bold(out, json_text_or_empty(row, "user_name"));
-	buf_printf(out, " %s", score);
-}
-
 /* Describes the change of a row: new on the podium, from another place, with another score. */
 static void
 add_change(struct buf *out, const json_t *row, const json_t *was)
@@ -94,23 +83,24 @@ add_change(struct buf *out, const json_t *row, const json_t *was)
 		buf_printf(out, ", was at %s", score);
 }
 
+static void
+add_row(struct buf *out, const json_t *row)
+{
+	buf_printf(out, "\n%s ", medal_of(row));
+	add(out, "{*user_name} {score:seconds}", row);
+}
+
 char *
 news_podium(const json_t *event)
 {
 	struct buf out = {0};
 	const json_t *data = json_object_get(event, "data"), *before = json_object_get(data, "before");
-	buf_adds(&out, "🏆 ");
-	add_bold(&out, json_text_or_empty(event, "leaderboard_name"));
-	buf_adds(&out, ": the podium on ");
-	add_bold(&out, json_text_or_empty(data, "device"));
-	buf_adds(&out, " has changed.");
+	add(&out, "🏆 {*leaderboard_name}: the podium on {*data.device} has changed.", event);
 	json_array_each(json_object_get(data, "podium"), row) {
-		buf_printf(&out, "\n%s ", medal_of(row));
-		add_row(&out, "", row);
+		add_row(&out, row);
 		add_change(&out, row, row_of_user(before, json_object_get(row, "user")));
 	}
-	json_array_each_at(json_object_get(data, "went"), i, row)
-		add_row(&out, i == 0 ? "\nNo longer on it: " : ", ", row);
+	add(&out, "{went?\nNo longer on it: {went@{*user_name} {score:seconds}}}", data);
 	return buf_take(&out);
 }
 
@@ -118,19 +108,11 @@ char *
 news_ended(const json_t *event)
 {
 	struct buf out = {0};
-	buf_adds(&out, "🏁 ");
-	add_bold(&out, json_text_or_empty(event, "leaderboard_name"));
-	buf_adds(&out, " has ended. The final podium:");
+	add(&out, "🏁 {*leaderboard_name} has ended. The final podium:", event);
 	json_array_each(json_object_get(json_object_get(event, "data"), "devices"), device) {
-		const json_t *podium = json_object_get(device, "podium");
-		buf_adds(&out, "\n");
-		add_bold(&out, json_text_or_empty(device, "device"));
-		if (json_array_size(podium) == 0)
-			buf_adds(&out, "\nno results");
-		json_array_each(podium, row) {
-			buf_printf(&out, "\n%s ", medal_of(row));
-			add_row(&out, "", row);
-		}
+		add(&out, "\n{*device}{podium?|\nno results}", device);
+		json_array_each(json_object_get(device, "podium"), row)
+			add_row(&out, row);
 	}
 	return buf_take(&out);
 }
@@ -146,23 +128,11 @@ add_description(struct buf *out, const char *text)
 	char *rest = cut;
 	for (size_t lines = 0; rest && lines < DESCRIPTION_MAX_LINES; lines++) {
 		const char *line = strsep(&rest, "\n");
-		buf_adds(out, "\n");
-		add_sentence(out, line, LINE_MAX_UNITS);
+		AUTO_FREE char *safe = escape_sentence(line, LINE_MAX_UNITS);
+		buf_printf(out, "\n%s", safe);
 	}
 	if (!whole || rest)
 		buf_adds(out, " …");
-}
-
-static void
-add_deadline(struct buf *out, const json_t *board)
-{
-	char date[TIMESTAMP_SIZE], away[TIMESTAMP_SIZE];
-	const char *deadline = json_text_or_null(board, "deadline");
-	if (!deadline)
-		return;
-	timestamp_of(deadline, TIMESTAMP_DATE, date);
-	timestamp_of(deadline, TIMESTAMP_RELATIVE, away);
-	buf_printf(out, "\nDeadline: %s (%s)", date, away);
 }
 
 char *
@@ -173,12 +143,12 @@ news_board(const json_t *board, const char *submissions)
 	AUTO_BUF struct buf devices = {0};
 	json_array_each_at(json_object_get(board, "gpu_types"), i, device)
 		buf_printf(&devices, "%s%s", i ? ", " : "", json_string_value(device));
-	add_bold(&out, json_text_or_empty(board, "name"));
+	AUTO_FREE char *shown = escape_markdown(devices.len ? devices.data : "none", DEVICES_MAX_UNITS);
+	add(&out, "{*name}", board);
 	if (*description)
 		add_description(&out, description);
-	buf_adds(&out, "\n\nDevices: ");
-	add_escaped(&out, devices.len ? devices.data : "none", DEVICES_MAX_UNITS);
-	add_deadline(&out, board);
+	buf_printf(&out, "\n\nDevices: %s", shown);
+	add(&out, "{deadline?\nDeadline: {deadline:date} ({deadline:relative})}", board);
 	if (member_true(board, "ended"))
 		buf_adds(&out, "\n**This leaderboard has ended.**");
 	else
@@ -190,100 +160,54 @@ news_board(const json_t *board, const char *submissions)
 char *
 news_board_gone(const char *name)
 {
-	struct buf out = {0};
-	buf_adds(&out, "The leaderboard ");
-	if (name)
-		add_bold(&out, name);
-	buf_adds(&out, name ? " has been deleted." : "of this post is not public any more.");
-	return buf_take(&out);
+	AUTO_JSON json_t *board = json_pack("{s:s*}", "name", name);
+	return template_markdown(
+		"The leaderboard {name?{*name} has been deleted.|of this post is not public any more.}", board, escape);
 }
 
-/* ---- for operators ---- */
-
-static char *
-news_renamed(const json_t *event)
-{
-	struct buf out = {0};
-	const json_t *data = json_object_get(event, "data");
-	buf_adds(&out, "The leaderboard ");
-	add_bold(&out, json_text_or_empty(data, "was"));
-	buf_adds(&out, " is called ");
-	add_bold(&out, json_text_or_empty(data, "name"));
-	buf_adds(&out, " now: the addresses of Kettle's pages need the word that was its name.");
-	return buf_take(&out);
-}
-
-static char *
-news_fault(const json_t *event)
-{
-	struct buf out = {0};
-	const json_t *data = json_object_get(event, "data");
-	AUTO_FREE char *error = sanitize_text(json_text_or_empty(data, "error"), ERROR_MAX_CHARACTERS);
-	buf_adds(&out, "🔧 The task of ");
-	add_bold(&out, json_text_or_empty(event, "leaderboard_name"));
-	buf_adds(&out, " has a fault: it failed on ");
-	add_bold(&out, json_text_or_empty(data, "device"));
-	buf_printf(&out, " in submission %lld (", (long long)member_int(event, "submission"));
-	add_escaped(&out, json_text_or_empty(data, "mode"), NAME_MAX_UNITS);
-	buf_adds(&out, "), and fails for every user until its creator corrects it.\n");
-	escape_code_block(&out, NULL, error);
-	return buf_take(&out);
-}
+/* ---- for operators and creators ---- */
 
 char *
 news_creator(const json_t *event)
 {
-	return member_is(event, "kind", "leaderboard.renamed") ? news_renamed(event) : news_fault(event);
+	struct buf out = {0};
+	const char *text = json_text_or_empty(json_object_get(event, "data"), "error");
+	AUTO_FREE char *error = sanitize_text(text, ERROR_MAX_CHARACTERS);
+	if (member_is(event, "kind", "leaderboard.renamed"))
+		return template_markdown("The leaderboard {*data.was} is called {*data.name} now: the addresses of Kettle's "
+								 "pages need the word that was its name.",
+			event, escape);
+	add(&out,
+		"🔧 The task of {*leaderboard_name} has a fault: it failed on {*data.device} in submission {submission} "
+		"({data.mode}), and fails for every user until its creator corrects it.\n",
+		event);
+	escape_code_block(&out, NULL, error);
+	return buf_take(&out);
 }
 
-static void
-add_unit(struct buf *out, const json_t *data, const char *what)
-{
-	buf_adds(out, "The unit ");
-	add_bold(out, json_text_or_empty(data, "unit"));
-	buf_adds(out, " of the device ");
-	add_bold(out, json_text_or_empty(data, "device"));
-	buf_printf(out, " %s: ", what);
-	add_sentence(out, json_text_or_empty(data, "reason"), REASON_MAX_UNITS);
-}
-
-static void
-add_storage(struct buf *out, const json_t *data, const char *what, const char *then)
-{
-	char since[TIMESTAMP_SIZE];
-	timestamp_of(json_text_or_empty(data, "since"), TIMESTAMP_DATE, since);
-	buf_printf(out, "%s %s%s", what, since, then);
-	if (json_text_or_null(data, "error")) {
-		buf_adds(out, ": ");
-		add_sentence(out, json_text_or_empty(data, "error"), REASON_MAX_UNITS);
-	}
-}
-
+#define UNIT "The unit {*data.unit} of the device {*data.device} "
+#define SINCE "since {data.since:date}"
+#define ERROR "{data.error?: {data.error:sentence}}"
 /* The event's time makes each message unique, so that it can be found after a crash. */
+#define AT "\n{at:date}"
+
+static const struct {
+	const char *kind, *template;
+} operators[] = {
+	{"unit.quarantined", UNIT "is out of service; it returns by itself when it works again: {data.reason:sentence}" AT},
+	{"unit.returned", UNIT "works again: {data.reason:sentence}" AT},
+	{"storage.full",
+		"🚨 The disk of the database has been full " SINCE "; Kettle stores nothing until there is room" ERROR},
+	{"storage.ok", "The disk of the database has room again; Kettle could store nothing " SINCE ERROR AT},
+	{"runner.credential_failed", "🔑 The runner {*data.runner} runs no jobs, because its credential is not valid any "
+								 "more: {data.error:sentence}" AT},
+};
+
 char *
 news_operators(const json_t *event)
 {
-	struct buf out = {0};
-	char at[TIMESTAMP_SIZE];
-	const json_t *data = json_object_get(event, "data");
-	if (member_is(event, "kind", "unit.quarantined"))
-		add_unit(&out, data, "is out of service; it returns by itself when it works again");
-	else if (member_is(event, "kind", "unit.returned"))
-		add_unit(&out, data, "works again");
-	else if (member_is(event, "kind", "storage.full"))
-		add_storage(&out, data, "🚨 The disk of the database has been full since",
-			"; Kettle stores nothing until there is room");
-	else if (member_is(event, "kind", "storage.ok"))
-		add_storage(&out, data, "The disk of the database has room again; Kettle could store nothing since", "");
-	else {
-		buf_adds(&out, "🔑 The runner ");
-		add_bold(&out, json_text_or_empty(data, "runner"));
-		buf_adds(&out, " runs no jobs, because its credential is not valid any more: ");
-		add_sentence(&out, json_text_or_empty(data, "error"), REASON_MAX_UNITS);
-	}
-	if (!member_is(event, "kind", "storage.full")) {
-		timestamp_of(json_text_or_empty(event, "at"), TIMESTAMP_DATE, at);
-		buf_printf(&out, "\n%s", at);
-	}
-	return buf_take(&out);
+	size_t i = 0;
+	while (i + 1 < ARRAY_SIZE(operators) && !member_is(event, "kind", operators[i].kind))
+		i++;
+	return template_markdown(operators[i].template, event, escape);
 }
