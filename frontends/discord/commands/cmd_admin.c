@@ -2,6 +2,8 @@
 /* Commands on the engine as a whole, on users, and on boards and submissions of others. */
 #include <config.h>
 
+#include "discord/commands/handlers.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +13,6 @@
 #include "base/number.h"
 #include "base/xalloc.h"
 #include "common/template.h"
-#include "discord/commands/handlers.h"
 #include "discord/commands/registration.h"
 #include "discord/flows/trial.h"
 #include "discord/interaction/answer.h"
@@ -20,18 +21,6 @@
 #include "discord/render/message.h"
 #include "discord/render/plain.h"
 #include "discord/text/escape.h"
-
-/* ---- start and stop ---- */
-
-void
-discord_admin_accepting(struct interaction *interaction, const json_t *result, void *arg)
-{
-	(void)arg;
-	interaction_say(interaction,
-		member_true(result, "accepts_jobs")
-			? "Kettle accepts submissions."
-			: "Kettle accepts no more submissions until `/admin start`; those that it has accepted still run.");
-}
 
 /* ---- statistics ---- */
 
@@ -216,12 +205,11 @@ discord_moderate_unban(struct interaction *interaction, const json_t *result, vo
 void
 discord_moderate_delete(struct interaction *interaction, const json_t *submission, void *arg)
 {
-	long long number = member_int(submission, "id");
-	AUTO_FREE char *id = xasprintf("drop:%lld", number),
-				   *board = answer_bold(json_text_or_empty(submission, "leaderboard_name"));
-	AUTO_FREE char *user = answer_bold(json_text_or_empty(submission, "user_name"));
+	AUTO_FREE char *id = xasprintf("drop:%lld", (long long)member_int(submission, "id"));
+	AUTO_FREE char *text = answer_template(
+		"Delete submission {id} of {*user_name} to {*leaderboard_name}? This cannot be undone.", submission);
 	(void)arg;
-	json_t *message = message_printf("Delete submission %lld of %s to %s? This cannot be undone.", number, user, board);
+	json_t *message = message_new(text);
 	message_button(message, MESSAGE_DANGER, "Delete", id);
 	message_button(message, MESSAGE_SECONDARY, "Keep", "drop:keep");
 	interaction_answer(interaction, message);
@@ -248,31 +236,18 @@ discord_moderate_delete_confirm(struct interaction *interaction, const char *arg
 		interaction, "submission.delete", json_pack("{s:I}", "id", (json_int_t)id), on_dropped, NULL, NULL);
 }
 
-void
-discord_moderate_rerun(struct interaction *interaction, const json_t *result, void *arg)
-{
-	AUTO_BUF struct buf out = {0};
-	(void)arg;
-	json_array_each_at(json_object_get(result, "devices"), i, device) {
-		AUTO_FREE char *name = answer_name(json_string_value(device));
-		buf_printf(&out, "%s%s", i ? ", " : " on ", name);
-	}
-	interaction_say(interaction, "Submission %lld runs again%s; until it ends, the earlier verdict counts.",
-		(long long)member_int(result, "id"), out.len ? out.data : "");
-}
-
 /* ---- boards ---- */
 
 void
 discord_moderate_invite(struct interaction *interaction, const json_t *result, void *arg)
 {
-	AUTO_BUF struct buf out = {0};
-	AUTO_FREE char *board = answer_bold(json_string_value(json_array_get(json_object_get(result, "leaderboards"), 0)));
+	AUTO_FREE char *codes = answer_template("{codes@@{:code}\n}", result),
+				   *before = answer_template(
+					   "Each code opens {*leaderboards} to one user, with `/leaderboard join`:", result);
 	(void)arg;
-	json_array_each_at(json_object_get(result, "codes"), i, code)
-		buf_printf(&out, "%s%s", i ? "\n" : "", json_string_value(code));
-	AUTO_FREE char *before = xasprintf("Each code opens %s to one user, with `/leaderboard join`:", board);
-	interaction_answer(interaction, message_block(before, out.len ? out.data : "", "invites.txt"));
+	if (*codes)
+		codes[strlen(codes) - 1] = '\0';
+	interaction_answer(interaction, message_block(before, codes, "invites.txt"));
 }
 
 /* ---- competitions ---- */
@@ -281,17 +256,15 @@ discord_moderate_invite(struct interaction *interaction, const json_t *result, v
 static void
 put_names(struct buf *out, const char *title, const json_t *names)
 {
-	size_t i;
-	const json_t *name;
-	if (json_array_size(names) == 0)
+	size_t count = json_array_size(names);
+	if (count == 0)
 		return;
 	buf_printf(out, "%s: ", title);
-	json_array_foreach(names, i, name) {
-		AUTO_FREE char *shown = answer_name(json_string_value(name));
-		if (i < NAMES_SHOWN_MAX)
-			buf_printf(out, "%s%s", i ? ", " : "", shown);
+	for (size_t i = 0; i < count && i < NAMES_SHOWN_MAX; i++) {
+		AUTO_FREE char *shown = answer_name(json_string_value(json_array_get(names, i)));
+		buf_printf(out, "%s%s", i ? ", " : "", shown);
 	}
-	buf_printf(out, "%s\n", i > NAMES_SHOWN_MAX ? " and others" : "");
+	buf_printf(out, "%s\n", count > NAMES_SHOWN_MAX ? " and others" : "");
 }
 
 /* Adds plain lines, "name: why". */

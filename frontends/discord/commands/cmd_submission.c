@@ -170,9 +170,7 @@ discord_files_task(struct interaction *interaction, const json_t *result, void *
 {
 	struct parcel parcel = {.message = message_new("")};
 	AUTO_JSON json_t *yml = json_pack("{s:O}", "text", json_object_get(result, "yml"));
-	AUTO_FREE char *board = answer_bold(json_text_or_empty(result, "leaderboard"));
-	AUTO_FREE char *submission = answer_name(json_text_or_empty(result, "submission"));
-	AUTO_FREE char *line = xasprintf("The task of %s: you submit the file %s.", board, submission);
+	AUTO_FREE char *line = answer_template("The task of {*leaderboard}: you submit the file {submission}.", result);
 	(void)arg;
 	pack(&parcel, "task.yml", yml);
 	json_object_each(json_object_get(result, "templates"), name, contents)
@@ -188,17 +186,11 @@ void
 discord_files_template(struct interaction *interaction, const json_t *result, void *arg)
 {
 	struct parcel parcel = {.message = message_new("")};
-	AUTO_BUF struct buf line = {0};
-	AUTO_FREE char *board = answer_bold(json_text_or_empty(result, "leaderboard"));
+	AUTO_FREE char *line = answer_template("Templates for {*leaderboard}: {templates@{language}}", result);
 	(void)arg;
-	buf_printf(&line, "Templates for %s:", board);
-	json_array_each_at(json_object_get(result, "templates"), i, template) {
-		AUTO_FREE char *language = answer_name(json_text_or_empty(template, "language"));
-		if (i < REST_FILES_MAX)
-			buf_printf(&line, "%s %s", i ? "," : "", language);
+	json_array_each(json_object_get(result, "templates"), template)
 		pack(&parcel, json_text_or_empty(template, "file_name"), template);
-	}
-	deliver(interaction, &parcel, line.data);
+	deliver(interaction, &parcel, line);
 }
 
 /* ---- harnesses ---- */
@@ -207,9 +199,8 @@ void
 discord_files_harness(struct interaction *interaction, const json_t *result, void *arg)
 {
 	struct parcel parcel = {.message = message_new("")};
-	AUTO_FREE char *language = answer_bold(json_text_or_empty(result, "language"));
-	AUTO_FREE char *line =
-		xasprintf("The standard harness of %s. A task may bring its own: `/leaderboard task` shows it.", language);
+	AUTO_FREE char *line = answer_template(
+		"The standard harness of {*language}. A task may bring its own: `/leaderboard task` shows it.", result);
 	(void)arg;
 	json_array_each(json_object_get(result, "files"), file)
 		pack(&parcel, json_text_or_empty(file, "name"), file);

@@ -15,57 +15,37 @@
 #include "discord/interaction/answer.h"
 #include "discord/interaction/boards.h"
 #include "discord/render/message.h"
-#include "discord/text/timestamp.h"
 
 #define CODE_MAX 80 /* bytes of a code, which must fit into a button */
 
 /* ---- link ---- */
 
-/* Makes "**ada** (3 submissions; role: user; known as github ada)". */
-static char *
-describe_user(const json_t *user)
-{
-	AUTO_BUF struct buf out = {0};
-	AUTO_FREE char *name = answer_bold(json_text_or_empty(user, "user_name"));
-	long long submissions = member_int(user, "submissions");
-	buf_printf(&out, "%s (%lld submission%s; role: %s", name, submissions, submissions == 1 ? "" : "s",
-		json_text_or_empty(user, "role"));
-	json_array_each_at(json_object_get(user, "identities"), i, identity) {
-		AUTO_FREE char *provider = answer_name(json_text_or_empty(identity, "provider"));
-		AUTO_FREE char *known = answer_name(json_text_or_empty(identity, "name"));
-		buf_printf(&out, "%s%s %s", i ? ", " : "; known as ", provider, known);
-	}
-	buf_adds(&out, ")");
-	return buf_take(&out);
-}
+/* "**ada** (3 submissions; role: user; known as github ada)" */
+#define USER \
+	"{*user_name} ({submissions} submission{submissions#|s}; role: {role:code}{identities?; known as " \
+	"{identities@{provider} {name}}})"
 
 static void
 on_code(struct interaction *interaction, const json_t *result, void *arg)
 {
-	char expires[TIMESTAMP_SIZE];
-	const char *code = json_text_or_empty(result, "code");
 	(void)arg;
-	timestamp_of(json_text_or_empty(result, "expires"), TIMESTAMP_RELATIVE, expires);
-	AUTO_FREE char *user = describe_user(json_object_get(result, "user"));
-	interaction_say(interaction,
-		"Your code is `%s`; it works once, and expires %s.\nEnter it where you use your other account, on the command "
-		"line with `kettle user link %s`. All that your account here has, %s, then belongs to that account.\nDo not "
-		"show the code to anyone else.",
-		code, expires, code, user);
+	answer_say(interaction,
+		"Your code is `{code:code}`; it works once, and expires {expires:relative}.\nEnter it where you use your other "
+		"account, on the command line with `kettle user link {code:code}`. All that your account here has, "
+		"{user@" USER "}, then belongs to that account.\nDo not show the code to anyone else.",
+		result);
 }
 
 static void
 on_link(struct interaction *interaction, const json_t *result, void *arg)
 {
-	const char *code = interaction_text(interaction, "code");
-	AUTO_FREE char *from = describe_user(json_object_get(result, "from"));
-	AUTO_FREE char *into = describe_user(json_object_get(result, "into"));
-	AUTO_FREE char *id = xasprintf("link:%s", code);
+	AUTO_FREE char *id = xasprintf("link:%s", interaction_text(interaction, "code"));
+	AUTO_FREE char *text = answer_template("This merges the user {from@" USER "} into your user {into@" USER
+										   "}, and cannot be undone.\nPress Merge only if "
+										   "you created the code yourself: its creator can then do all that you can.",
+		result);
 	(void)arg;
-	json_t *message =
-		message_printf("This merges the user %s into your user %s, and cannot be undone.\nPress Merge only if "
-					   "you created the code yourself: its creator can then do all that you can.",
-			from, into);
+	json_t *message = message_new(text);
 	message_button(message, MESSAGE_DANGER, "Merge", id);
 	interaction_answer(interaction, message);
 }
@@ -84,11 +64,10 @@ discord_user_link(struct interaction *interaction)
 static void
 on_merged(struct interaction *interaction, const json_t *result, void *arg)
 {
-	AUTO_FREE char *from = answer_bold(json_text_or_empty(json_object_get(result, "from"), "user_name"));
-	AUTO_FREE char *into = answer_bold(json_text_or_empty(json_object_get(result, "into"), "user_name"));
+	AUTO_FREE char *text = answer_template("{*from.user_name} is now part of your user {*into.user_name}.", result);
 	(void)arg;
 	boards_forget(interaction->bot);
-	interaction_answer(interaction, message_printf("%s is now part of your user %s.", from, into));
+	interaction_answer(interaction, message_new(text));
 }
 
 void

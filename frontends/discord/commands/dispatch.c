@@ -154,6 +154,13 @@ may_run(struct interaction *interaction, const struct bot_command *command)
 	return false;
 }
 
+static void
+say(struct interaction *interaction, const json_t *result, void *arg)
+{
+	const struct bot_command *command = arg;
+	answer_say(interaction, command->says, result);
+}
+
 /* Calls a command of the core. A long answer is a file with the command's last word as name. */
 static void
 call(struct interaction *interaction, const struct bot_command *command)
@@ -164,8 +171,9 @@ call(struct interaction *interaction, const struct bot_command *command)
 	json_t *args = options_args(command, interaction);
 	if (member_is(answer_row(host->commands(host), command->of), "kind", "write"))
 		boards_forget(interaction->bot);
-	if (command->answered)
-		interaction_call(interaction, command->of, args, command->answered, NULL, NULL);
+	if (command->answered || command->says)
+		interaction_call(
+			interaction, command->of, args, command->answered ? command->answered : say, NULL, (void *)command);
 	else
 		answer_call(interaction, command->of, args, file);
 }

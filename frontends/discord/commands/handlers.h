@@ -31,14 +31,12 @@ void discord_user_help(struct interaction *interaction);
 void discord_user_ping(struct interaction *interaction);
 
 /* ---- cmd_admin.c: the engine; users; submissions and boards of others ---- */
-void discord_admin_accepting(struct interaction *interaction, const json_t *result, void *arg);
 void discord_admin_stats(struct interaction *interaction, const json_t *result, void *arg);
 void discord_admin_resync(struct interaction *interaction);
 void discord_moderate_ban(struct interaction *interaction, const json_t *result, void *arg);
 void discord_moderate_unban(struct interaction *interaction, const json_t *result, void *arg);
 void discord_moderate_delete(struct interaction *interaction, const json_t *result, void *arg);
 void discord_moderate_delete_confirm(struct interaction *interaction, const char *arguments);
-void discord_moderate_rerun(struct interaction *interaction, const json_t *result, void *arg);
 void discord_moderate_update_problems(struct interaction *interaction, const json_t *result, void *arg);
 void discord_moderate_invite(struct interaction *interaction, const json_t *result, void *arg);
 

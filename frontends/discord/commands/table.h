@@ -38,6 +38,7 @@ struct bot_command {
 	const char *of, *args;                        /* command of the core, and its arguments; or NULL */
 	const char *with;                             /* further arguments, as JSON; or NULL */
 	interaction_fn answered;                      /* shows the answer of the core; NULL: by the command table's view */
+	const char *says;                             /* in its place, a template (answer_template); or NULL */
 	const struct option *options;                 /* ends with a NULL name; or NULL */
 	void (*run)(struct interaction *interaction); /* in place of all this; or NULL */
 	bool open;                                    /* all users see the answer */

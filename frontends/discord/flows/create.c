@@ -19,7 +19,6 @@
 #include "discord/interaction/boards.h"
 #include "discord/interaction/stored.h"
 #include "discord/render/message.h"
-#include "discord/text/timestamp.h"
 
 #define PENDING_MAX 20         /* waiting menus, each with a task in memory; the oldest is dropped */
 #define PENDING_LIFE_MS 900000 /* of a menu */
@@ -87,44 +86,16 @@ is_valid(const struct bot *bot, const json_t *form)
 /* ---- the board ---- */
 
 static void
-put_remarks(struct buf *out, const json_t *remarks)
-{
-	json_array_each(remarks, remark) {
-		AUTO_FREE char *text = answer_text(json_string_value(remark));
-		buf_printf(out, "\nRemark: %s", text);
-	}
-}
-
-static void
-put_tried(struct buf *out, const json_t *tried)
-{
-	json_array_each(tried, one) {
-		AUTO_FREE char *device = answer_name(json_text_or_empty(one, "device"));
-		AUTO_FREE char *said = answer_text(json_text_or_empty(one, "said"));
-		buf_printf(out, "\n%s: %s", device, said);
-	}
-}
-
-static void
 on_created(struct interaction *interaction, const json_t *board, void *arg)
 {
 	struct creation *creation = arg;
-	AUTO_BUF struct buf out = {0};
-	AUTO_FREE char *name = answer_bold(json_text_or_empty(board, "name"));
-	char deadline[TIMESTAMP_SIZE];
+	AUTO_FREE char *text = answer_template(
+		"Created leaderboard {*name}{gpu_types? on {gpu_types}}; {deadline?it ends {deadline:date}|it has no deadline}."
+		"{tried@@\n{device}: {said:sentence}}{remarks@@\nRemark: {:sentence}}",
+		board);
 	forget(interaction->bot, json_text_or_empty(creation->form, "id"));
 	boards_forget(interaction->bot);
-	buf_printf(&out, "Created leaderboard %s", name);
-	json_array_each_at(json_object_get(board, "gpu_types"), i, device) {
-		AUTO_FREE char *shown = answer_name(json_string_value(device));
-		buf_printf(&out, "%s%s", i ? ", " : " on ", shown);
-	}
-	timestamp_of(json_text_or_empty(board, "deadline"), TIMESTAMP_DATE, deadline);
-	buf_printf(&out, "; %s%s.", json_text_or_null(board, "deadline") ? "it ends " : "it has no deadline",
-		json_text_or_null(board, "deadline") ? deadline : "");
-	put_tried(&out, json_object_get(board, "tried"));
-	put_remarks(&out, json_object_get(board, "remarks"));
-	interaction_answer(interaction, message_new(out.data));
+	interaction_answer(interaction, message_new(text));
 }
 
 static void
@@ -147,9 +118,10 @@ ask_devices(struct interaction *interaction, const json_t *form, size_t offset)
 	const json_t *known = json_object_get(form, "known");
 	const char *id = json_text_or_empty(form, "id");
 	offset = offset < json_array_size(known) ? offset : 0;
-	AUTO_FREE char *verb = xasprintf("create:%s", id), *name = answer_bold(json_text_or_empty(form, "name"));
-	json_t *message =
-		message_printf("Which devices should %s be ranked on? You may choose several; each has its own ranking.", name);
+	AUTO_FREE char *verb = xasprintf("create:%s", id);
+	AUTO_FREE char *text = answer_template(
+		"Which devices should {*name} be ranked on? You may choose several; each has its own ranking.", form);
+	json_t *message = message_new(text);
 	message_menu(message, verb, "Devices", MESSAGE_CHOICES_MAX, message_names(known, offset));
 	message_pages(message, "create", id, offset, MESSAGE_CHOICES_MAX, json_array_size(known));
 	interaction_answer(interaction, message);
@@ -159,8 +131,8 @@ static void
 ask_language(struct interaction *interaction, const json_t *form)
 {
 	AUTO_FREE char *verb = xasprintf("create:%s", json_text_or_empty(form, "id"));
-	AUTO_FREE char *file = answer_name(json_text_or_empty(json_object_get(form, "file"), "filename"));
-	json_t *message = message_printf("%s fits several languages. Which one is its task in?", file);
+	AUTO_FREE char *text = answer_template("{file.filename} fits several languages. Which one is its task in?", form);
+	json_t *message = message_new(text);
 	message_menu(message, verb, "Language", 1, message_names(json_object_get(form, "languages"), 0));
 	interaction_answer(interaction, message);
 }

@@ -45,12 +45,9 @@ show_form(struct interaction *interaction, const char *name)
 static void
 on_deleted(struct interaction *interaction, const json_t *result, void *arg)
 {
-	AUTO_FREE char *name = answer_bold(json_text_or_empty(result, "name"));
-	long long count = member_int(result, "submissions");
 	(void)arg;
 	boards_forget(interaction->bot);
-	interaction_say(
-		interaction, "Deleted leaderboard %s and its %lld submission%s.", name, count, count == 1 ? "" : "s");
+	answer_say(interaction, "Deleted leaderboard {*name} and its {submissions} submission{submissions#|s}.", result);
 }
 
 void
