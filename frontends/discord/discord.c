@@ -42,91 +42,48 @@
 #define MIB (1024.0 * 1024)
 
 static const char *const ways[] = {"gateway", "endpoint", NULL};
+#define OPTION(type_, key_, help_) .key = (key_), .type = KETTLE_OPTION_##type_, .help = (help_)
+#define TEXT(key_, help_) OPTION(STRING, key_, help_)
+#define PATH(key_, help_) OPTION(PATH, key_, help_)
+
 static const struct kettle_option options[] = {
-	{.key = "token_env",
-		.type = KETTLE_OPTION_STRING,
-		.required = true,
-		.help = "The environment variable with the bot's token."},
-	{.key = "token_file",
-		.type = KETTLE_OPTION_PATH,
-		.help = "The file with the bot's token, in place of `token_env`."},
-	{.key = "guild",
-		.type = KETTLE_OPTION_STRING,
-		.required = true,
-		.help = "The id of the Discord server that the bot works on."},
-	{.key = "submissions_channel",
-		.type = KETTLE_OPTION_STRING,
-		.help = "The id of the only channel for submissions, where their threads are made; default: any channel."},
-	{.key = "announcements_channel",
-		.type = KETTLE_OPTION_STRING,
-		.help = "The id of the channel for podium changes and final results; default: they are not announced."},
-	{.key = "forum",
-		.type = KETTLE_OPTION_STRING,
-		.help = "The id of the forum channel where each public leaderboard has a post; default: new leaderboards are "
-				"announced in `announcements_channel`."},
-	{.key = "operators_channel",
-		.type = KETTLE_OPTION_STRING,
-		.help = "The id of the channel for units, disks and credentials that need attention; default: "
-				"none."},
-	{.key = "admin_role",
-		.type = KETTLE_OPTION_STRING,
-		.default_value = "Leaderboard Admin",
-		.help = "The name or id of the role whose members are admins of Kettle."},
-	{.key = "creator_role",
-		.type = KETTLE_OPTION_STRING,
-		.default_value = "Leaderboard Creator",
-		.help = "The name or id of the role whose members may create leaderboards."},
-	{.key = "participants_role",
-		.type = KETTLE_OPTION_STRING,
-		.help = "The name or id of the role that is mentioned when a leaderboard opens; default: none."},
-	{.key = "interactions",
-		.type = KETTLE_OPTION_STRING,
-		.default_value = "gateway",
-		.choices = ways,
-		.help = "How Discord reaches the bot: by the connection that the bot opens (gateway), or by HTTPS requests to "
-				"`listen` (endpoint)."},
-	{.key = "listen",
-		.type = KETTLE_OPTION_STRING,
-		.default_value = "127.0.0.1:8480",
-		.help = "ADDRESS:PORT or unix:PATH of the endpoint; a proxy in front of it, or `certificate`, does TLS."},
-	{.key = "public_key",
-		.type = KETTLE_OPTION_STRING,
-		.help = "The application's public key, in hexadecimal, for the endpoint."},
-	{.key = "certificate",
-		.type = KETTLE_OPTION_PATH,
-		.help = "A PEM file with the endpoint's certificate and its chain."},
-	{.key = "private_key", .type = KETTLE_OPTION_PATH, .help = "A PEM file with the key of `certificate`."},
-	{.key = "max_script_mib",
-		.type = KETTLE_OPTION_NUMBER,
-		.default_value = "1",
-		.min = 0.001,
-		.max = 8,
-		.help = "The size of the largest submitted file, in MiB."},
-	{.key = "max_zip_mib",
-		.type = KETTLE_OPTION_NUMBER,
-		.default_value = "10",
-		.min = 0.001,
-		.max = 64,
-		.help = "The size of the largest zip of a task, in MiB."},
-	{.key = "answer_s",
-		.type = KETTLE_OPTION_INT,
-		.default_value = "870",
-		.min = 1,
-		.max = 895,
-		.help = "The seconds for which answers to a command are sent as such; Discord takes them for 15 minutes. Later "
-				"ones "
-				"go to the submission's thread."},
-	{.key = "attachment_hosts",
-		.type = KETTLE_OPTION_STRINGS,
-		.default_value = "[cdn.discordapp.com, media.discordapp.net]",
-		.help = "The hosts that attachments are fetched from."},
-	{.key = "api_url",
-		.type = KETTLE_OPTION_STRING,
-		.default_value = "https://discord.com/api/v10",
-		.help = "The address of Discord's API."},
-	{.key = "ca_file",
-		.type = KETTLE_OPTION_PATH,
-		.help = "A PEM file of certificates that the gateway must have, in place of the system's; for a proxy."},
+	{TEXT("token_env", "The environment variable with the bot's token."), .required = true},
+	{PATH("token_file", "The file with the bot's token, in place of `token_env`.")},
+	{TEXT("guild", "The id of the Discord server that the bot works on."), .required = true},
+	{TEXT("submissions_channel",
+		"The id of the only channel for submissions, where their threads are made; default: any channel.")},
+	{TEXT("announcements_channel",
+		"The id of the channel for podium changes and final results; default: they are not announced.")},
+	{TEXT("forum", "The id of the forum channel where each public leaderboard has a post; default: new leaderboards "
+				   "are announced in `announcements_channel`.")},
+	{TEXT("operators_channel",
+		"The id of the channel for units, disks and credentials that need attention; default: none.")},
+	{TEXT("admin_role", "The name or id of the role whose members are admins of Kettle."),
+		.default_value = "Leaderboard Admin"},
+	{TEXT("creator_role", "The name or id of the role whose members may create leaderboards."),
+		.default_value = "Leaderboard Creator"},
+	{TEXT(
+		"participants_role", "The name or id of the role that is mentioned when a leaderboard opens; default: none.")},
+	{TEXT("interactions", "How Discord reaches the bot: by the connection that the bot opens (gateway), or by HTTPS "
+						  "requests to `listen` (endpoint)."),
+		.default_value = "gateway", .choices = ways},
+	{TEXT("listen", "ADDRESS:PORT or unix:PATH of the endpoint; a proxy in front of it, or `certificate`, does TLS."),
+		.default_value = "127.0.0.1:8480"},
+	{TEXT("public_key", "The application's public key, in hexadecimal, for the endpoint.")},
+	{PATH("certificate", "A PEM file with the endpoint's certificate and its chain.")},
+	{PATH("private_key", "A PEM file with the key of `certificate`.")},
+	{OPTION(NUMBER, "max_script_mib", "The size of the largest submitted file, in MiB."), .default_value = "1",
+		.min = 0.001, .max = 8},
+	{OPTION(NUMBER, "max_zip_mib", "The size of the largest zip of a task, in MiB."), .default_value = "10",
+		.min = 0.001, .max = 64},
+	{OPTION(INT, "answer_s",
+		 "The seconds for which answers to a command are sent as such; Discord takes them for 15 minutes. Later ones "
+		 "go to the submission's thread."),
+		.default_value = "870", .min = 1, .max = 895},
+	{OPTION(STRINGS, "attachment_hosts", "The hosts that attachments are fetched from."),
+		.default_value = "[cdn.discordapp.com, media.discordapp.net]"},
+	{TEXT("api_url", "The address of Discord's API."), .default_value = "https://discord.com/api/v10"},
+	{PATH("ca_file", "A PEM file of certificates that the gateway must have, in place of the system's; for a proxy.")},
 };
 
 struct discord {
@@ -570,17 +527,15 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	json_decref(discord->options);
 	discord->options = json_deep_copy(section);
 	section = discord->options;
+	const struct {
+		const char *key;
+		char *id;
+	} ids[] = {{"guild", settings->guild}, {"submissions_channel", settings->submissions},
+		{"announcements_channel", settings->announcements}, {"forum", settings->forum},
+		{"operators_channel", settings->operators}};
 	int rc = check_way(section, err);
-	if (rc == 0)
-		rc = read_id(section, "guild", settings->guild, err);
-	if (rc == 0)
-		rc = read_id(section, "submissions_channel", settings->submissions, err);
-	if (rc == 0)
-		rc = read_id(section, "announcements_channel", settings->announcements, err);
-	if (rc == 0)
-		rc = read_id(section, "forum", settings->forum, err);
-	if (rc == 0)
-		rc = read_id(section, "operators_channel", settings->operators, err);
+	for (size_t i = 0; rc == 0 && i < ARRAY_SIZE(ids); i++)
+		rc = read_id(section, ids[i].key, ids[i].id, err);
 	settings->roles[BOT_ADMIN] = json_text_or_null(section, "admin_role");
 	settings->roles[BOT_CREATOR] = json_text_or_null(section, "creator_role");
 	settings->roles[BOT_PARTICIPANTS] = json_text_or_null(section, "participants_role");

@@ -43,12 +43,8 @@ put_times(struct buf *out, const json_t *board)
 		timestamp_text(opens, TIMESTAMP_RELATIVE, text);
 		buf_printf(out, " · opens %s", text);
 	}
-	if (!json_text_or_null(board, "deadline")) {
-		buf_adds(out, " · no deadline");
-		return;
-	}
-	timestamp_of(json_text_or_empty(board, "deadline"), TIMESTAMP_RELATIVE, text);
-	buf_printf(out, " · %s %s", member_true(board, "ended") ? "ended" : "ends", text);
+	AUTO_FREE char *end = answer_template(" · {deadline?{ended?ended|ends} {deadline:relative}|no deadline}", board);
+	buf_adds(out, end);
 }
 
 static void

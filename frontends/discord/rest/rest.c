@@ -301,24 +301,14 @@ pump(struct rest *rest)
 static int
 code_of(const struct call *call, int status)
 {
-	switch (status) {
-	case 400:
-		return KETTLE_EINVAL;
-	case 401:
-		return call->route.class == ROUTE_BOT ? KETTLE_EACCES : KETTLE_ENOENT;
-	case 403:
-		return KETTLE_EACCES;
-	case 404:
+	static const int codes[][2] = {{400, KETTLE_EINVAL}, {401, KETTLE_EACCES}, {403, KETTLE_EACCES},
+		{404, KETTLE_ENOENT}, {409, KETTLE_ECONFLICT}, {413, KETTLE_ETOOBIG}, {429, KETTLE_ERATE}};
+	if (status == 401 && call->route.class != ROUTE_BOT)
 		return KETTLE_ENOENT;
-	case 409:
-		return KETTLE_ECONFLICT;
-	case 413:
-		return KETTLE_ETOOBIG;
-	case 429:
-		return KETTLE_ERATE;
-	default:
-		return KETTLE_EUNAVAIL;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++)
+		if (codes[i][0] == status)
+			return codes[i][1];
+	return KETTLE_EUNAVAIL;
 }
 
 /* Ends a request with an error. */
