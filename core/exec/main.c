@@ -93,26 +93,17 @@ struct request {
 static const char **
 argument_of(struct request *request, int letter)
 {
-	switch (letter) {
-	case 'S':
-		return &request->sealed.envelope;
-	case 'r':
-		return &request->sealed.result;
-	case 'k':
-		return &request->sealed.key_file;
-	case 'p':
-		return &request->sealed.progress;
-	case 'i':
-		return &request->sealed.run;
-	case 'c':
-		return &request->options.config;
-	case 'e':
-		return &request->options.settings;
-	case 't':
-		return &request->options.state;
-	case 'l':
-		return &request->options.level;
-	}
+	struct sealed_options *sealed = &request->sealed;
+	struct exec_options *options = &request->options;
+	const struct {
+		int letter;
+		const char **argument;
+	} arguments[] = {{'S', &sealed->envelope}, {'r', &sealed->result}, {'k', &sealed->key_file},
+		{'p', &sealed->progress}, {'i', &sealed->run}, {'c', &options->config}, {'e', &options->settings},
+		{'t', &options->state}, {'l', &options->level}};
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++)
+		if (arguments[i].letter == letter)
+			return arguments[i].argument;
 	return NULL;
 }
 

@@ -323,22 +323,13 @@ outcome_make(const struct step *step)
 			"protections", sandbox_names(main->process.report.protections), "stamps", "begun_ns",
 			(json_int_t)step->times.begun_ns, "queued_ns", (json_int_t)step->times.queued_ns, "launched_ns",
 			(json_int_t)step->times.launched_ns, "ended_ns", (json_int_t)step->times.ended_ns));
-	if (main->process.report.warm)
-		json_object_set_new(outcome, "warm", json_true());
-	if (step->jit.left)
-		json_object_set(outcome, "jit", step->jit.left);
-	if (step->artifacts.cut)
-		json_object_set_new(outcome, "artifacts_cut", json_writer_text(step->artifacts.cut));
-	if (step->tools.missing)
-		json_object_set_new(outcome, "missing", json_string(step->tools.missing));
+	json_object_update_new(outcome,
+		json_pack("{s:o*, s:O*, s:o*, s:s*, s:s*, s:O*, s:o*}", "warm", main->process.report.warm ? json_true() : NULL,
+			"jit", step->jit.left, "artifacts_cut", step->artifacts.cut ? json_writer_text(step->artifacts.cut) : NULL,
+			"missing", step->tools.missing, "title", step->plan->title, "run", step->plan->run, "device",
+			step->gpus.report ? describe_gpus(step) : NULL));
 	if (step->state != STEP_PASSED)
 		add_tools(outcome, step);
-	if (step->plan->title)
-		json_object_set_new(outcome, "title", json_string(step->plan->title));
-	if (step->plan->run)
-		json_object_set(outcome, "run", step->plan->run);
-	if (step->gpus.report)
-		json_object_set_new(outcome, "device", describe_gpus(step));
 	if (step->count > 1)
 		json_object_set_new(outcome, "solver", describe_solver(&step->processes[1]));
 	return outcome;

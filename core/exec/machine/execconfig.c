@@ -91,30 +91,28 @@ take_settings(struct execconfig *config, const char *text, struct kettle_error *
 	return rc;
 }
 
+static uint64_t
+size_of(const json_t *section, const char *key, uint64_t otherwise)
+{
+	const json_t *size = json_object_get(section, key);
+	return size ? (uint64_t)json_integer_value(size) : otherwise;
+}
+
 static int
 take_cores(struct execconfig *config, struct kettle_error *err)
 {
 	const json_t *build = json_object_get(config->root, "build"), *cores = json_object_get(build, "cores");
-	const json_t *jobs = json_object_get(build, "jobs");
 	struct cores all = {0};
 	int rc = cores_allowed(&all, err);
-	const json_t *cache = json_object_get(config->root, "cpu_cache");
 	uint64_t shown = machine_cpu_cache(all.count ? all.list[0] : 0);
-	config->cpu_cache = cache ? (uint64_t)json_integer_value(cache) : shown ? shown : EXECCONFIG_CPU_CACHE;
-	config->build_jobs = jobs ? (unsigned)json_integer_value(jobs) : all.count ? (unsigned)all.count : 1;
+	config->cpu_cache = size_of(config->root, "cpu_cache", shown ? shown : EXECCONFIG_CPU_CACHE);
+	config->build_jobs = (unsigned)size_of(build, "jobs", all.count ? all.count : 1);
 	cores_free(&all);
 	char number[32];
 	(void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(cores));
 	if (rc == 0 && cores)
 		rc = cores_parse(json_is_string(cores) ? json_string_value(cores) : number, &config->build_cores, err);
 	return rc;
-}
-
-static uint64_t
-size_of(const json_t *section, const char *key, uint64_t otherwise)
-{
-	const json_t *size = json_object_get(section, key);
-	return size ? (uint64_t)json_integer_value(size) : otherwise;
 }
 
 static void
@@ -127,32 +125,26 @@ take_limits(struct execconfig *config)
 		.memory = config->memory,
 	};
 	limits_apply(&config->max, json_object_get(config->root, "limits"));
-	const json_t *cache = json_object_get(config->root, "cache");
-	const json_t *bytes = json_object_get(cache, "max_bytes"), *days = json_object_get(cache, "max_age_days");
-	const json_t *user = json_object_get(cache, "max_user_bytes"), *io = json_object_get(config->root, "io");
-	const json_t *shared = json_object_get(cache, "shared_bytes");
-	const json_t *io_bytes = json_object_get(io, "bytes"), *operations = json_object_get(io, "operations");
-	config->cache_max_bytes = bytes ? (uint64_t)json_integer_value(bytes) : EXECCONFIG_CACHE_BYTES;
-	config->cache_max_user_bytes =
-		user ? (uint64_t)json_integer_value(user) : config->cache_max_bytes / EXECCONFIG_CACHE_USERS;
-	config->cache_shared_bytes = shared ? (uint64_t)json_integer_value(shared) : EXECCONFIG_CACHE_SHARED;
-	config->io_bytes = io_bytes ? (uint64_t)json_integer_value(io_bytes) : EXECCONFIG_IO_BYTES;
-	config->io_operations = operations ? (uint64_t)json_integer_value(operations) : EXECCONFIG_IO_OPERATIONS;
-	config->artifacts_max_bytes =
-		size_of(json_object_get(config->root, "artifacts"), "max_bytes", EXECCONFIG_ARTIFACTS_BYTES);
-	config->artifacts_max_user_bytes =
-		size_of(json_object_get(config->root, "artifacts"), "max_user_bytes", EXECCONFIG_ARTIFACTS_USER_BYTES);
-	config->cache_max_age_days = days ? (unsigned)json_integer_value(days) : EXECCONFIG_CACHE_DAYS;
+	const json_t *cache = json_object_get(config->root, "cache"), *io = json_object_get(config->root, "io");
+	const json_t *artifacts = json_object_get(config->root, "artifacts");
+	config->cache_max_bytes = size_of(cache, "max_bytes", EXECCONFIG_CACHE_BYTES);
+	config->cache_max_user_bytes = size_of(cache, "max_user_bytes", config->cache_max_bytes / EXECCONFIG_CACHE_USERS);
+	config->cache_shared_bytes = size_of(cache, "shared_bytes", EXECCONFIG_CACHE_SHARED);
+	config->cache_max_age_days = (unsigned)size_of(cache, "max_age_days", EXECCONFIG_CACHE_DAYS);
+	config->io_bytes = size_of(io, "bytes", EXECCONFIG_IO_BYTES);
+	config->io_operations = size_of(io, "operations", EXECCONFIG_IO_OPERATIONS);
+	config->artifacts_max_bytes = size_of(artifacts, "max_bytes", EXECCONFIG_ARTIFACTS_BYTES);
+	config->artifacts_max_user_bytes = size_of(artifacts, "max_user_bytes", EXECCONFIG_ARTIFACTS_USER_BYTES);
 }
 
 static void
 take_gpu(struct execconfig *config)
 {
-	const json_t *gpu = json_object_get(config->root, "gpu"), *left = json_object_get(gpu, "max_residual_bytes");
+	const json_t *gpu = json_object_get(config->root, "gpu");
 	config->gpu_helper = json_text_or_null(gpu, "helper");
 	config->gpu_nvml = json_text_or_null(gpu, "nvml");
 	config->gpu_rocm_smi = json_text_or_null(gpu, "rocm_smi");
-	config->gpu_max_residual_bytes = left ? (uint64_t)json_integer_value(left) : GPU_LEFT_BYTES;
+	config->gpu_max_residual_bytes = size_of(gpu, "max_residual_bytes", GPU_LEFT_BYTES);
 }
 
 /* Messages contain paths below it, and they are JSON, so the path must be UTF-8 text. */
