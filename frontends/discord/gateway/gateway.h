@@ -14,6 +14,7 @@
 
 #include "discord/gateway/machine.h"
 
+#define GATEWAY_CLOSE_MS 3000          /* until a server that does not answer a close frame is disconnected */
 #define GATEWAY_FRAME_MAX (16u << 20)  /* default of max_frame */
 #define GATEWAY_UNREAD_MAX (64u << 20) /* default of max_unread */
 
@@ -48,7 +49,7 @@ void gateway_fetch_failed(struct gateway *gateway, uint64_t retry_after_ms, cons
 unsigned gateway_latency_ms(const struct gateway *gateway);
 /*
  * Ends the session at Discord, then the thread. No event comes after this call. Frees the gateway, then calls
- * done(arg), after this returns. It takes at most CONNECTION_CLOSE_MS, or as long as a name server is silent.
+ * done(arg), after this returns. It takes at most GATEWAY_CLOSE_MS, or as long as a name server is silent.
  */
 void gateway_stop(struct gateway *gateway, kettle_fn done, void *arg);
 
