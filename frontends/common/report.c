@@ -58,9 +58,7 @@ mark_line(const struct term *term, bool passed, unsigned indent, const char *tex
 static void
 report_compilation(const struct term *term, const json_t *job)
 {
-	size_t i;
-	const json_t *step;
-	json_array_foreach(json_object_get(job, "compilation"), i, step) {
+	json_array_each(json_object_get(job, "compilation"), step) {
 		if (member_true(step, "passed"))
 			continue;
 		const char *title = json_text_or_empty(step, "title"), *output = value_log(step, "stdout"),
@@ -261,10 +259,9 @@ report_throttle(const struct term *term, const json_t *device)
 static void
 report_jit(const struct term *term, json_t *jit)
 {
-	const char *folder, *between = ": ";
-	json_t *count;
+	const char *between = ": ";
 	template_put(term, "{files?      compilers left {files} new {files#file|files}, {bytes:bytes}}", jit, NULL);
-	json_object_foreach(json_object_get(jit, "folders"), folder, count) {
+	json_object_each(json_object_get(jit, "folders"), folder, count) {
 		fprintf(term->out, "%s%" JSON_INTEGER_FORMAT " in ", between, json_integer_value(count));
 		term_sanitize(term->out, folder, REPORT_FOLDER_WIDTH);
 		between = ", ";
@@ -280,9 +277,7 @@ report_jit(const struct term *term, json_t *jit)
 static void
 report_remarks(const struct term *term, const json_t *remarks)
 {
-	size_t i;
-	const json_t *remark;
-	json_array_foreach(remarks, i, remark)
+	json_array_each(remarks, remark)
 		term_block(term->out, json_string_value(remark), 4, REPORT_OUTPUT_LINES);
 }
 
@@ -372,9 +367,7 @@ put_score(const struct term *term, const json_t *job, const char *before, const 
 static bool
 is_repeated(const json_t *job, const json_t *runs, const char *message)
 {
-	size_t i;
-	const json_t *step;
-	json_array_foreach(json_object_get(job, "compilation"), i, step)
+	json_array_each(json_object_get(job, "compilation"), step)
 		if (!member_true(step, "passed") && strcmp(json_text_or_empty(step, "message"), message) == 0)
 			return true;
 	return list_find(runs, "message", message);
@@ -412,8 +405,6 @@ report_job(const struct term *term, const json_t *job, const char *device, bool 
 {
 	const char *state = json_text_or_empty(job, "state"), *error = json_text_or_empty(job, "error");
 	const json_t *runs = json_object_get(job, "runs");
-	size_t i;
-	const json_t *one;
 	fputc('\n', term->out);
 	term_put(term, STYLE_BOLD, device);
 	fputs("  ", term->out);
@@ -427,7 +418,7 @@ report_job(const struct term *term, const json_t *job, const char *device, bool 
 	report_place(term, job);
 	term_block(term->out, json_text_or_empty(job, "waits"), 2, REPORT_OUTPUT_LINES);
 	report_compilation(term, job);
-	json_array_foreach(runs, i, one)
+	json_array_each(runs, one)
 		report_run(term, one, verbose);
 	put_score(term, job, "  score ", "\n");
 }
@@ -435,10 +426,8 @@ report_job(const struct term *term, const json_t *job, const char *device, bool 
 void
 report_summary(const struct term *term, const char *title, const json_t *jobs)
 {
-	size_t i;
-	const json_t *job;
 	term_put(term, STYLE_BOLD, title);
-	json_array_foreach(jobs, i, job) {
+	json_array_each_at(jobs, i, job) {
 		const char *state = json_text_or_empty(job, "state");
 		template_put(term, i > 0 ? "; {device} " : ": {device} ", job, NULL);
 		put_state(term, state);

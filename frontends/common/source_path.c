@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json_access.h"
 
 #define FOLDER "/job/" /* a job's folder in its sandbox */
 
@@ -93,9 +94,7 @@ source_path_put(const char *text, const char *name, const char *path)
 json_t *
 source_path_put_all(const json_t *value, const char *name, const char *path)
 {
-	json_t *copy, *one;
-	const char *key;
-	size_t i;
+	json_t *copy;
 	if (json_is_string(value)) {
 		AUTO_FREE char *text = source_path_put(json_string_value(value), name, path);
 		copy = json_string(text);
@@ -104,9 +103,9 @@ source_path_put_all(const json_t *value, const char *name, const char *path)
 	if (!json_is_object(value) && !json_is_array(value))
 		return json_incref((json_t *)value);
 	copy = json_is_object(value) ? json_object() : json_array();
-	json_object_foreach((json_t *)value, key, one)
+	json_object_each(value, key, one)
 		json_object_set_new(copy, key, source_path_put_all(one, name, path));
-	json_array_foreach(value, i, one)
+	json_array_each(value, one)
 		json_array_append_new(copy, source_path_put_all(one, name, path));
 	return copy;
 }

@@ -41,9 +41,7 @@ static json_t *
 fill_cells(const struct table *table, const json_t *rows, const json_t *args)
 {
 	json_t *filled = json_array();
-	size_t i;
-	const json_t *row;
-	json_array_foreach(rows, i, row) {
+	json_array_each(rows, row) {
 		json_t *cells = json_array();
 		for (size_t c = 0; c < table->count; c++) {
 			AUTO_FREE char *text = template_text(table->columns[c].cell, row, args);
@@ -58,9 +56,8 @@ static void
 measure(struct layout *layout, const json_t *filled)
 {
 	for (size_t c = 0; c < layout->table->count; c++) {
-		size_t i, width = 0;
-		const json_t *row;
-		json_array_foreach(filled, i, row) {
+		size_t width = 0;
+		json_array_each(filled, row) {
 			size_t w = term_width(cell(row, c));
 			width = w > width ? w : width;
 		}
@@ -217,9 +214,7 @@ table_print(const struct term *term, const struct table *table, const json_t *ro
 	print_cells(term, &layout, NULL);
 	term_style(term, STYLE_NONE);
 	fputc('\n', term->out);
-	size_t i;
-	const json_t *row;
-	json_array_foreach(filled, i, row) {
+	json_array_each_at(filled, i, row) {
 		bool marked =
 			table->mark && strcasecmp(json_text_or_empty(json_array_get(rows, i), table->mark), table->user) == 0;
 		if (marked)

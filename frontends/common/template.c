@@ -111,9 +111,8 @@ put_plain(const struct scope *scope, const json_t *value, const char *format, si
 static void
 put_list(const struct scope *scope, const json_t *list, const char *last, bool words)
 {
-	size_t i, count = json_array_size(list);
-	const json_t *value;
-	json_array_foreach(list, i, value) {
+	size_t count = json_array_size(list);
+	json_array_each_at(list, i, value) {
 		fputs(i == 0 ? "" : i + 1 < count ? ", " : last, scope->term->out);
 		char text[FORMAT_SIZE];
 		if (words)

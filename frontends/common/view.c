@@ -26,12 +26,12 @@ put_line(const struct term *term, const char *template, const json_t *object, co
 static json_t *
 view_rows(const json_t *view, const json_t *answer)
 {
-	const char *list = json_text_or_null(view, "list"), *name;
-	json_t *rows = list ? json_object_get(answer, list) : (json_t *)answer, *pairs, *value;
+	const char *list = json_text_or_null(view, "list");
+	json_t *rows = list ? json_object_get(answer, list) : (json_t *)answer, *pairs;
 	if (!json_is_object(rows))
 		return json_incref(rows);
 	pairs = json_array();
-	json_object_foreach(rows, name, value)
+	json_object_each(rows, name, value)
 		json_array_append_new(pairs, json_pack("{s:s, s:O}", "name", name, "value", value));
 	return pairs;
 }
@@ -42,9 +42,7 @@ put_table(const struct term *term, const json_t *view, const json_t *rows, unsig
 {
 	struct view_column columns[TABLE_MAX_COLUMNS];
 	struct table table = {.columns = columns, .indent = indent, .mark = json_text_or_null(view, "mark"), .user = user};
-	size_t i;
-	const json_t *column;
-	json_array_foreach(json_object_get(view, "columns"), i, column)
+	json_array_each_at(json_object_get(view, "columns"), i, column)
 		if (i < TABLE_MAX_COLUMNS)
 			columns[table.count++] = (struct view_column){.title = json_text_or_empty(column, "title"),
 				.cell = json_text_or_empty(column, "cell"),
@@ -60,9 +58,7 @@ view_print(const struct term *term, const json_t *view, const json_t *answer, co
 	const char *sentence = json_text_or_empty(view, "sentence"), *line = json_text_or_null(view, "line");
 	bool table = json_is_array(json_object_get(view, "columns"));
 	unsigned indent = *sentence && table ? VIEW_INDENT : 0;
-	size_t i;
-	const json_t *row;
-	json_array_foreach(json_object_get(answer, "remarks"), i, row) {
+	json_array_each(json_object_get(answer, "remarks"), row) {
 		term_put(term, STYLE_YELLOW, "Remark: ");
 		put_line(term, "{}", row, NULL);
 	}
@@ -76,7 +72,7 @@ view_print(const struct term *term, const json_t *view, const json_t *answer, co
 	else if (table)
 		put_table(term, view, rows, indent, args, user);
 	else
-		json_array_foreach(rows, i, row)
+		json_array_each(rows, row)
 			put_line(term, line, row, args);
 	if (count > 0 && (json_int_t)count < member_int(answer, "count"))
 		fprintf(term->out, "%*s(%zu of %lld; --limit and --offset show others)\n", (int)indent, "", count,
