@@ -38,7 +38,7 @@ device_figures(const json_t *stats, const char *device)
 }
 
 void
-discord_admin_stats(struct interaction *interaction, const json_t *result, void *arg)
+discord_admin_stats(struct interaction *interaction, const json_t *result)
 {
 	static const struct view_column columns[] = {COLUMN_CUT("device", "{device}"),
 		COLUMN_RIGHT("runs", "{num_run:count}"), SPARE_COLUMN_RIGHT(2, "passed", "{runs_passed:count}"),
@@ -47,7 +47,6 @@ discord_admin_stats(struct interaction *interaction, const json_t *result, void 
 	static const char prefix[] = "num_run.";
 	AUTO_JSON json_t *rows = json_array();
 	json_t *stats = json_object_get(result, "stats");
-	(void)arg;
 	json_object_each(stats, key, value)
 		if (strncmp(key, prefix, strlen(prefix)) == 0)
 			(void)json_array_append_new(rows, device_figures(stats, key + strlen(prefix)));
@@ -183,32 +182,29 @@ describe_user(const struct interaction *interaction, const json_t *result)
 }
 
 void
-discord_moderate_ban(struct interaction *interaction, const json_t *result, void *arg)
+discord_moderate_ban(struct interaction *interaction, const json_t *result)
 {
 	AUTO_FREE char *user = describe_user(interaction, result);
 	AUTO_FREE char *cancelled =
 		template_text("{cancelled?; cancelled {cancelled:count} submission{cancelled#|s}}", result, NULL);
-	(void)arg;
 	interaction_say(interaction, "Banned %s%s.", user, cancelled);
 }
 
 void
-discord_moderate_unban(struct interaction *interaction, const json_t *result, void *arg)
+discord_moderate_unban(struct interaction *interaction, const json_t *result)
 {
 	AUTO_FREE char *user = describe_user(interaction, result);
-	(void)arg;
 	interaction_say(interaction, "%s is no longer banned.", user);
 }
 
 /* ---- submissions ---- */
 
 void
-discord_moderate_delete(struct interaction *interaction, const json_t *submission, void *arg)
+discord_moderate_delete(struct interaction *interaction, const json_t *submission)
 {
 	AUTO_FREE char *id = xasprintf("drop:%lld", (long long)member_int(submission, "id"));
 	AUTO_FREE char *text = answer_template(
 		"Delete submission {id} of {*user_name} to {*leaderboard_name}? This cannot be undone.", submission);
-	(void)arg;
 	json_t *message = message_new(text);
 	message_button(message, MESSAGE_DANGER, "Delete", id);
 	message_button(message, MESSAGE_SECONDARY, "Keep", "drop:keep");
@@ -239,12 +235,11 @@ discord_moderate_delete_confirm(struct interaction *interaction, const char *arg
 /* ---- boards ---- */
 
 void
-discord_moderate_invite(struct interaction *interaction, const json_t *result, void *arg)
+discord_moderate_invite(struct interaction *interaction, const json_t *result)
 {
 	AUTO_FREE char *codes = answer_template("{codes@@{:code}\n}", result),
 				   *before = answer_template(
 					   "Each code opens {*leaderboards} to one user, with `/leaderboard join`:", result);
-	(void)arg;
 	if (*codes)
 		codes[strlen(codes) - 1] = '\0';
 	interaction_answer(interaction, message_block(before, codes, "invites.txt"));
@@ -297,11 +292,10 @@ on_synced(struct interaction *interaction, const json_t *result, void *arg)
 }
 
 void
-discord_moderate_update_problems(struct interaction *interaction, const json_t *result, void *arg)
+discord_moderate_update_problems(struct interaction *interaction, const json_t *result)
 {
 	json_t *sets = json_object_get(result, "sets"), *boards = json_object();
 	bool closed = interaction_flag(interaction, "closed");
-	(void)arg;
 	json_array_each(sets, set)
 		json_array_each(json_object_get(set, "problems"), problem)
 			(void)json_object_set_new(boards, json_text_or_empty(problem, "name"), json_true());

@@ -411,11 +411,10 @@ discord_board_show_page(struct interaction *interaction, const char *arguments)
 /* ---- show-personal ---- */
 
 void
-discord_board_personal(struct interaction *interaction, const json_t *result, void *arg)
+discord_board_personal(struct interaction *interaction, const json_t *result)
 {
 	AUTO_BUF struct buf out = {0};
 	AUTO_FREE char *board = answer_bold(json_text_or_empty(json_object_get(result, "leaderboard"), "name"));
-	(void)arg;
 	json_array_each(json_object_get(result, "rankings"), ranking) {
 		const json_t *entries = json_object_get(ranking, "entries");
 		size_t more = (size_t)member_int(ranking, "count") - json_array_size(entries);

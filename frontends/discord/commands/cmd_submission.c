@@ -31,14 +31,13 @@ is_open(const json_t *submission)
 }
 
 void
-discord_submission_list(struct interaction *interaction, const json_t *submissions, void *arg)
+discord_submission_list(struct interaction *interaction, const json_t *submissions)
 {
 	static const struct view_column columns[] = {COLUMN_RIGHT("id", "{id}"),
 		COLUMN_CUT("leaderboard", "{leaderboard_name}"), SPARE_COLUMN(2, "mode", "{practice?practice|{mode}}"),
 		COLUMN_CUT("result", "{flagged?marked as a cheat|{runs@{gpu_type} {score?{score:seconds}|{state:word}}}}"),
 		SPARE_COLUMN_CUT(1, "file", "{file_name}")};
 	size_t buttons = 0;
-	(void)arg;
 	if (json_array_size(submissions) == 0) {
 		interaction_say(interaction, "You have no submissions yet; `/leaderboard submit` makes one.");
 		return;
@@ -76,13 +75,12 @@ put_reasons(struct buf *out, const json_t *submission)
 }
 
 void
-discord_submission_show(struct interaction *interaction, const json_t *submission, void *arg)
+discord_submission_show(struct interaction *interaction, const json_t *submission)
 {
 	AUTO_FREE char *verdict = plain_verdict(submission), *report = plain_report(submission);
 	AUTO_FREE char *shown = escape_sentence(verdict, VERDICT_MAX),
 				   *board = answer_bold(json_text_or_empty(submission, "leaderboard_name"));
 	const char *code = json_text_or_null(submission, "code");
-	(void)arg;
 	AUTO_BUF struct buf text = {0};
 	buf_adds(&text, shown);
 	put_reasons(&text, submission);
@@ -166,12 +164,11 @@ deliver(struct interaction *interaction, struct parcel *parcel, const char *line
 /* ---- the task ---- */
 
 void
-discord_files_task(struct interaction *interaction, const json_t *result, void *arg)
+discord_files_task(struct interaction *interaction, const json_t *result)
 {
 	struct parcel parcel = {.message = message_new("")};
 	AUTO_JSON json_t *yml = json_pack("{s:O}", "text", json_object_get(result, "yml"));
 	AUTO_FREE char *line = answer_template("The task of {*leaderboard}: you submit the file {submission}.", result);
-	(void)arg;
 	pack(&parcel, "task.yml", yml);
 	json_object_each(json_object_get(result, "templates"), name, contents)
 		pack(&parcel, json_text_or_empty(contents, "file_name"), contents);
@@ -183,11 +180,10 @@ discord_files_task(struct interaction *interaction, const json_t *result, void *
 /* ---- templates ---- */
 
 void
-discord_files_template(struct interaction *interaction, const json_t *result, void *arg)
+discord_files_template(struct interaction *interaction, const json_t *result)
 {
 	struct parcel parcel = {.message = message_new("")};
 	AUTO_FREE char *line = answer_template("Templates for {*leaderboard}: {templates@{language}}", result);
-	(void)arg;
 	json_array_each(json_object_get(result, "templates"), template)
 		pack(&parcel, json_text_or_empty(template, "file_name"), template);
 	deliver(interaction, &parcel, line);
@@ -196,12 +192,11 @@ discord_files_template(struct interaction *interaction, const json_t *result, vo
 /* ---- harnesses ---- */
 
 void
-discord_files_harness(struct interaction *interaction, const json_t *result, void *arg)
+discord_files_harness(struct interaction *interaction, const json_t *result)
 {
 	struct parcel parcel = {.message = message_new("")};
 	AUTO_FREE char *line = answer_template(
 		"The standard harness of {*language}. A task may bring its own: `/leaderboard task` shows it.", result);
-	(void)arg;
 	json_array_each(json_object_get(result, "files"), file)
 		pack(&parcel, json_text_or_empty(file, "name"), file);
 	deliver(interaction, &parcel, line);

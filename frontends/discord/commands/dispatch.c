@@ -155,10 +155,13 @@ may_run(struct interaction *interaction, const struct bot_command *command)
 }
 
 static void
-say(struct interaction *interaction, const json_t *result, void *arg)
+on_answer(struct interaction *interaction, const json_t *result, void *arg)
 {
 	const struct bot_command *command = arg;
-	answer_say(interaction, command->says, result);
+	if (command->says)
+		answer_say(interaction, command->says, result);
+	else
+		command->answered(interaction, result);
 }
 
 /* Calls a command of the core. A long answer is a file with the command's last word as name. */
@@ -169,11 +172,10 @@ call(struct interaction *interaction, const struct bot_command *command)
 	AUTO_FREE char *file = xasprintf("%s.txt", space ? space + 1 : command->path);
 	const struct kettle_host *host = interaction->bot->host;
 	json_t *args = options_args(command, interaction);
-	if (member_is(answer_row(host->commands(host), command->of), "kind", "write"))
+	if (member_is(list_find(host->commands(host), "name", command->of), "kind", "write"))
 		boards_forget(interaction->bot);
 	if (command->answered || command->says)
-		interaction_call(
-			interaction, command->of, args, command->answered ? command->answered : say, NULL, (void *)command);
+		interaction_call(interaction, command->of, args, on_answer, NULL, (void *)command);
 	else
 		answer_call(interaction, command->of, args, file);
 }

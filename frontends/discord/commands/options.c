@@ -56,14 +56,14 @@ char *
 options_help(const struct bot_command *command, const json_t *core)
 {
 	return command->help ? xstrdup(command->help)
-						 : help_text(json_text_or_empty(answer_row(core, command->of), "help"));
+						 : help_text(json_text_or_empty(list_find(core, "name", command->of), "help"));
 }
 
 bool
 options_for_admins(const struct bot_command *command, const json_t *core)
 {
 	return strncmp(command->path, "admin ", strlen("admin ")) == 0 ||
-		   (command->of && member_is(answer_row(core, command->of), "right", "admin"));
+		   (command->of && member_is(list_find(core, "name", command->of), "right", "admin"));
 }
 
 static json_t *
@@ -139,7 +139,7 @@ options_of(const struct bot_command *command, const json_t *core)
 {
 	AUTO_JSON json_t *options = json_array();
 	json_t *sorted = json_array();
-	const json_t *arguments = json_object_get(command->of ? answer_row(core, command->of) : NULL, "args");
+	const json_t *arguments = json_object_get(command->of ? list_find(core, "name", command->of) : NULL, "args");
 	AUTO_FREE char *words = xstrdup(command->args ? command->args : "");
 	char *rest = words, *word;
 	size_t i;

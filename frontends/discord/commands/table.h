@@ -33,11 +33,12 @@ struct option {
  * the argument a as the option b; "a!" and "a?" for one that is required, or optional, whatever the core says.
  */
 struct bot_command {
-	const char *path;                             /* "leaderboard submit test" */
-	const char *help;                             /* 1 to 100 characters; NULL: the core's */
-	const char *of, *args;                        /* command of the core, and its arguments; or NULL */
-	const char *with;                             /* further arguments, as JSON; or NULL */
-	interaction_fn answered;                      /* shows the answer of the core; NULL: by the command table's view */
+	const char *path;      /* "leaderboard submit test" */
+	const char *help;      /* 1 to 100 characters; NULL: the core's */
+	const char *of, *args; /* command of the core, and its arguments; or NULL */
+	const char *with;      /* further arguments, as JSON; or NULL */
+	/* Shows the answer of the core; NULL: by the command table's view. */
+	void (*answered)(struct interaction *interaction, const json_t *result);
 	const char *says;                             /* in its place, a template (answer_template); or NULL */
 	const struct option *options;                 /* ends with a NULL name; or NULL */
 	void (*run)(struct interaction *interaction); /* in place of all this; or NULL */

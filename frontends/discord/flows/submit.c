@@ -68,8 +68,9 @@ attempt_new(struct interaction *interaction, json_t *form_take)
 }
 
 static void
-restored(struct submit *submit)
+restored(void *arg)
 {
+	struct submit *submit = arg;
 	if (--submit->restoring == 0 && submit->done)
 		submit->done(submit->arg);
 }
@@ -483,12 +484,6 @@ on_request(void *arg, const char *key, json_t *state)
 }
 
 static void
-on_requests(void *arg)
-{
-	restored(arg);
-}
-
-static void
 on_ask(void *arg, const char *key, json_t *form)
 {
 	struct submit *submit = arg;
@@ -503,7 +498,7 @@ static void
 on_asks(void *arg)
 {
 	struct submit *submit = arg;
-	stored_each(submit->bot, REQUEST_PREFIX, on_request, on_requests, submit);
+	stored_each(submit->bot, REQUEST_PREFIX, on_request, restored, submit);
 }
 
 struct submit *

@@ -79,12 +79,6 @@ answer_page(const char *arguments, size_t *ret_offset, const char **ret_what)
 	return true;
 }
 
-const json_t *
-answer_row(const json_t *core, const char *name)
-{
-	return list_find(core, "name", name);
-}
-
 /* ---- answers shown by their view ---- */
 
 struct shown {
@@ -107,7 +101,7 @@ show(struct interaction *interaction, const json_t *result, void *arg)
 {
 	struct shown *shown = arg;
 	const struct kettle_host *host = interaction->bot->host;
-	const json_t *view = json_object_get(answer_row(host->commands(host), shown->command), "view");
+	const json_t *view = json_object_get(list_find(host->commands(host), "name", shown->command), "view");
 	AUTO_FREE char *text = plain_view(view, result, shown->args);
 	if (strchr(text, '\n')) {
 		AUTO_FREE char *quoted = escape_quotes(text);

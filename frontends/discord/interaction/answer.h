@@ -28,8 +28,6 @@ void answer_say(struct interaction *interaction, const char *template, const jso
 /* Parses the argument of a button to another page, "OFFSET:WHAT". false: it has another form. ret_what is borrowed. */
 bool answer_page(const char *arguments, size_t *ret_offset, const char **ret_what);
 
-/* The row of a command in the command table (host->commands); NULL: there is none. Borrowed. */
-const json_t *answer_row(const json_t *core, const char *name);
 /*
  * Calls a command and shows its answer by the command table's view: a line as a sentence, several lines as a block of
  * code or, if they are long, as a file of this name.
