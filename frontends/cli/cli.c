@@ -236,12 +236,6 @@ stop(void *self, kettle_fn done, void *arg)
 		done(arg);
 }
 
-static void
-destroy(void *self)
-{
-	free(self);
-}
-
 static const struct kettle_frontend frontend = {.size = sizeof(frontend), .run = cli_run};
 
 const struct kettle_plugin kettle_plugin = {
@@ -253,6 +247,6 @@ const struct kettle_plugin kettle_plugin = {
 	.create = create,
 	.configure = configure,
 	.stop = stop,
-	.destroy = destroy,
+	.destroy = free,
 	.frontend = &frontend,
 };

@@ -223,8 +223,9 @@ join_layers(struct jit_cache *cache)
 }
 
 void
-jit_store(struct job *job)
+jit_store(void *arg)
 {
+	struct job *job = arg;
 	struct jit_cache *cache = &job->jit;
 	AUTO_FREE char *scratch = path_join(job->dir, "jit-store");
 	struct kettle_error error = {0};

@@ -347,12 +347,6 @@ job_free(struct job *job)
 	free(job);
 }
 
-static void
-store_layers(void *arg)
-{
-	jit_store(arg);
-}
-
 /* Removes the artifacts of a cancelled or lost job. The folder stays, since it may hold artifacts of other jobs. */
 static void
 remove_artifacts(const struct job *job)
@@ -422,7 +416,7 @@ job_finish(struct job *job)
 		return;
 	}
 	job->jit.trim = job->exec->stores++ % CACHE_TRIM_EVERY == 0;
-	work_start(&job->ending, job->exec->loop, store_layers, send_and_report, job);
+	work_start(&job->ending, job->exec->loop, jit_store, send_and_report, job);
 }
 
 /* The state of the steps that a step depends on. */

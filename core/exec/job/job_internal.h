@@ -203,7 +203,7 @@ void jit_take(struct step *step);
  * Stores the files of an ended job's runs under its key, so that a job which follows its `done` finds them. Call
  * jit_trim afterwards. On a thread of work.
  */
-void jit_store(struct job *job);
+void jit_store(void *job);
 /* Makes room in the cache. On a thread of work. */
 void jit_trim(struct job *job);
 void jit_close(struct jit_cache *cache);

@@ -164,9 +164,10 @@ warm_layer_forget(struct warm_layer *layer)
 
 /* ---- checks of the disk ---- */
 
-static void
-remove_private(struct warm_process *process)
+void
+warm_work_remove(void *arg)
 {
+	struct warm_process *process = arg;
 	if (process->private)
 		(void)file_remove_tree(process->private, NULL);
 	free(STEAL(process->private));
@@ -177,7 +178,7 @@ make_private(struct warm_process *process, struct kettle_error *err)
 {
 	static const char *const names[] = {WARM_HOME, WARM_TEMPORARY, WARM_CACHE};
 	AUTO_FREE char *folder = xasprintf("%s/home-XXXXXX", process->pool->setup.spool);
-	remove_private(process);
+	warm_work_remove(process);
 	/* The interpreter itself checks the rest of sys.path before it imports the modules (warm.py). */
 	int rc = interpreter_check(process->order.path, process->order.environment, NULL, err);
 	if (rc != 0)
@@ -217,13 +218,7 @@ warm_work_stamp(void *arg)
 		process->bytes += (uint64_t)image.st_blocks * 512;
 	if (process->order.recipes.count > 0)
 		take_layer(process);
-	remove_private(process);
-}
-
-void
-warm_work_remove(void *arg)
-{
-	remove_private(arg);
+	warm_work_remove(process);
 }
 
 void

@@ -105,13 +105,8 @@ int save_fail(const char *path, int number, struct kettle_error *err);
  */
 int save_folder(const char *path, const json_t *files, struct kettle_error *err);
 /*
- * Opens the folder of a path below dir, makes its missing parts and follows no link. Cuts path; *ret_name is its last
- * part. -1 with errno.
- */
-int save_open_parent(int dir, char *path, char **ret_name);
-/*
- * Opens a file of a path below dir for writing, like save_open_parent; flags: O_CREAT | O_EXCL for a new one. -1 with
- * errno. [any, blocks]
+ * Opens a file of a path below dir for writing, makes missing folders and follows no link; flags: O_CREAT | O_EXCL for
+ * a new one. -1 with errno. [any, blocks]
  */
 int save_open_below(const char *dir, const char *below, int flags);
 /* Removes the file of a path below dir. [any, blocks] */

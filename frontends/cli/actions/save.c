@@ -54,8 +54,9 @@ save_file(const char *path, const void *data, size_t size, struct kettle_error *
 	return save_at(AT_FDCWD, path, path, data, size, err);
 }
 
-int
-save_open_parent(int dir, char *path, char **ret_name)
+/* Opens the folder of a path below dir; makes missing parts, follows no link. Cuts path; *ret_name: its last part. */
+static int
+open_parent(int dir, char *path, char **ret_name)
 {
 	int at = fcntl(dir, F_DUPFD_CLOEXEC, 0);
 	char *slash;
@@ -73,12 +74,12 @@ save_open_parent(int dir, char *path, char **ret_name)
 	return at;
 }
 
-/* Opens the folder of a path below dir; no folder on the way may be a link. Cuts the path like save_open_parent. */
+/* Opens the folder of a path below dir; no folder on the way may be a link. Cuts the path like open_parent. */
 static int
 open_folder_below(const char *dir, char *below, char **ret_name)
 {
 	AUTO_FD int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return top < 0 ? -1 : save_open_parent(top, below, ret_name);
+	return top < 0 ? -1 : open_parent(top, below, ret_name);
 }
 
 int
@@ -111,7 +112,7 @@ write_below(int dir, const char *name, const json_t *contents, struct kettle_err
 	int rc = contents_bytes(contents, &data, &size, err);
 	if (rc < 0)
 		return rc;
-	AUTO_FD int parent = save_open_parent(dir, path, &last);
+	AUTO_FD int parent = open_parent(dir, path, &last);
 	return parent < 0 ? save_fail(name, errno, err) : save_at(parent, last, name, data, size, err);
 }
 
