@@ -79,9 +79,8 @@ tell_news(struct announcement *a)
 static void
 on_creator_told(struct announcement *a)
 {
-	const struct kettle_host *host = a->bot->host;
 	if (a->end == OUTBOX_CLOSED)
-		host->log(host, KETTLE_LOG_INFO, "The creator of `%s` takes no direct messages of the bot.",
+		bot_log(a->bot, KETTLE_LOG_INFO, "The creator of `%s` takes no direct messages of the bot.",
 			json_text_or_empty(a->event, "leaderboard_name"));
 	else if (a->err.code)
 		announcement_complain(a, "a direct message", "the channel of a leaderboard's creator");
@@ -158,10 +157,9 @@ post_thread(const struct announcement *a)
 static void
 on_put(struct announcement *a)
 {
-	const struct kettle_host *host = a->bot->host;
 	bool forum = post_of(a) ? name_of(post_of(a)) != NULL : *a->bot->settings.forum != '\0';
 	if (a->end == OUTBOX_GONE || a->end == OUTBOX_MISSING)
-		host->log(host, KETTLE_LOG_INFO, "The post of a leaderboard was removed from Discord (event %lld, %s).",
+		bot_log(a->bot, KETTLE_LOG_INFO, "The post of a leaderboard was removed from Discord (event %lld, %s).",
 			(long long)a->seq, a->kind);
 	else if (a->end != OUTBOX_DONE)
 		announcement_complain(a, "a leaderboard's post",
@@ -279,10 +277,9 @@ is_public(const struct kettle_host *host, const json_t *board)
 static bool
 take_board(struct announcement *a)
 {
-	const struct kettle_host *host = a->bot->host;
 	json_t *board = json_object_get(a->result, "leaderboard");
 	if (a->err.code && a->err.code != KETTLE_ENOENT)
-		host->log(host, KETTLE_LOG_ERROR, "The leaderboard `%s` cannot be read for event %lld (%s): %s",
+		bot_log(a->bot, KETTLE_LOG_ERROR, "The leaderboard `%s` cannot be read for event %lld (%s): %s",
 			json_text_or_empty(a->event, "leaderboard_name"), (long long)a->seq, a->kind, a->err.message);
 	/* Another board may have this name by now. */
 	if (a->err.code || member_int(board, "id") != member_int(a->event, "leaderboard")) {
@@ -489,10 +486,9 @@ on_boards(void *arg, const struct kettle_error *err, json_t *boards)
 void
 announce_boards(struct bot *bot)
 {
-	const struct kettle_host *host = bot->host;
 	AUTO_JSON json_t *actor = bot_own_actor(), *args = json_object();
 	if (*bot->settings.forum)
-		(void)host->call(host, actor, "leaderboard.list", args, on_boards, bot);
+		(void)bot_call(bot, actor, "leaderboard.list", args, on_boards, bot);
 }
 
 void

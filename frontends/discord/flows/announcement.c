@@ -101,12 +101,11 @@ static void
 on_told_read(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct announce *announce = arg;
-	const struct kettle_host *host = announce->bot->host;
 	if (err->code == KETTLE_ECANCELED || announce->bot->stopping)
 		return;
 	/* Without the state, posted messages are still found among the recent ones of their channel. */
 	if (err->code)
-		host->log(host, KETTLE_LOG_WARNING, "Which events were announced cannot be read: %s", err->message);
+		bot_log(announce->bot, KETTLE_LOG_WARNING, "Which events were announced cannot be read: %s", err->message);
 	announce->told = json_is_array(result) ? json_deep_copy(result) : json_array();
 	announce->started = true;
 	start_ready(announce);
@@ -147,8 +146,7 @@ on_retry(void *arg)
 static void
 try_later(struct announcement *a)
 {
-	const struct kettle_host *host = a->bot->host;
-	host->log(host, a->tries == 0 ? KETTLE_LOG_WARNING : KETTLE_LOG_DEBUG,
+	bot_log(a->bot, a->tries == 0 ? KETTLE_LOG_WARNING : KETTLE_LOG_DEBUG,
 		"The event %lld (%s) cannot be announced now and will be tried again: %s", (long long)a->seq, a->kind,
 		a->err.message);
 	json_decref(STEAL(a->result));
@@ -211,17 +209,16 @@ check(struct announcement *a, int rc)
 void
 announcement_call(struct announcement *a, const char *command, json_t *args_take, announcement_fn step)
 {
-	const struct kettle_host *host = a->bot->host;
 	AUTO_JSON json_t *actor = bot_own_actor(), *args = args_take;
 	a->step = step;
-	check(a, host->call(host, actor, command, args, on_answer, a));
+	check(a, bot_call(a->bot, actor, command, args, on_answer, a));
 }
 
 void
 announcement_put(struct announcement *a, const char *key, const json_t *value, announcement_fn step)
 {
 	a->step = step;
-	check(a, a->bot->host->state_put(a->bot->host, key, value, on_answer, a));
+	check(a, bot_put(a->bot, key, value, on_answer, a));
 }
 
 void
@@ -265,12 +262,11 @@ announcement_post(
 void
 announcement_complain(const struct announcement *a, const char *what, const char *where)
 {
-	const struct kettle_host *host = a->bot->host;
 	const char *advice = a->err.code == KETTLE_EACCES   ? "Give the bot the permissions View Channel, Send Messages, "
 														  "Send Messages in Threads and Manage Threads there."
 						 : a->err.code == KETTLE_ENOENT ? "Name a channel of the guild that exists."
 														: "It will not be tried again.";
-	host->log(host, KETTLE_LOG_WARNING, "Discord refuses %s in %s (event %lld, %s): %s %s", what, where,
+	bot_log(a->bot, KETTLE_LOG_WARNING, "Discord refuses %s in %s (event %lld, %s): %s %s", what, where,
 		(long long)a->seq, a->kind, a->err.message, advice);
 }
 

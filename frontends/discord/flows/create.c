@@ -73,7 +73,7 @@ static void
 forget(struct bot *bot, const char *id)
 {
 	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%s", id);
-	(void)bot->host->state_put(bot->host, key, NULL, NULL, NULL);
+	(void)bot_put(bot, key, NULL, NULL, NULL);
 	(void)json_object_del(bot->creations->pending, id);
 }
 
@@ -170,7 +170,7 @@ keep(struct creation *creation)
 	if (json_object_size(pending) > PENDING_MAX)
 		forget(bot, json_object_iter_key(json_object_iter(pending)));
 	creation->references++;
-	if (bot->host->state_put(bot->host, key, creation->form, on_stored, creation) < 0)
+	if (bot_put(bot, key, creation->form, on_stored, creation) < 0)
 		on_stored(creation, NULL, NULL);
 }
 
@@ -425,7 +425,7 @@ on_old(void *arg, const char *key, json_t *form)
 {
 	const struct bot *bot = arg;
 	if (!is_valid(bot, form))
-		(void)bot->host->state_put(bot->host, key, NULL, NULL, NULL);
+		(void)bot_put(bot, key, NULL, NULL, NULL);
 }
 
 struct creations *

@@ -249,8 +249,7 @@ on_result_archived(void *arg, const struct outbox_answer *answer)
 static void
 warn(const struct report *report, const char *what, const struct kettle_error *err)
 {
-	const struct kettle_host *host = report->msg->bot->host;
-	host->log(host, KETTLE_LOG_WARNING, "%s: %s", what, err->message);
+	bot_log(report->msg->bot, KETTLE_LOG_WARNING, "%s: %s", what, err->message);
 }
 
 static void
@@ -338,7 +337,6 @@ static void
 post_result(void *arg)
 {
 	struct report *report = arg;
-	const struct kettle_host *host = report->msg->bot->host;
 	AUTO_FREE char *key = job_key(report, "result");
 	const char *thread = outbox_id(report->msg->bot, key);
 	AUTO_JSON json_t *actor = bot_own_actor(), *args = json_pack("{s:s, s:i}", "name",
@@ -349,7 +347,7 @@ post_result(void *arg)
 		leave(report);
 	else if (!is_public(report))
 		told(report);
-	else if (host->call(host, actor, "leaderboard.show", args, on_board, report) < 0)
+	else if (bot_call(report->msg->bot, actor, "leaderboard.show", args, on_board, report) < 0)
 		leave(report);
 }
 
@@ -570,11 +568,10 @@ static void
 fetch_part(struct report *report)
 {
 	const struct submission_message *msg = report->msg;
-	const struct kettle_host *host = msg->bot->host;
 	const json_t *file = json_array_get(report->files, 0);
 	AUTO_JSON json_t *args =
 		json_pack("{s:O, s:I}", "artifact", json_object_get(file, "artifact"), "offset", (json_int_t)report->bytes.len);
-	if (host->call(host, msg->interaction->actor, "submission.artifact", args, on_part, report) < 0)
+	if (bot_call(msg->bot, msg->interaction->actor, "submission.artifact", args, on_part, report) < 0)
 		end_files(report);
 }
 
@@ -597,7 +594,6 @@ static void
 on_shown(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct report *report = arg;
-	const struct kettle_host *host = report->msg->bot->host;
 	if (err->code == KETTLE_ECANCELED) {
 		leave(report);
 		return;
@@ -615,7 +611,7 @@ on_shown(void *arg, const struct kettle_error *err, json_t *result)
 	report->msg->changed = true;
 	write_messages(report, result);
 	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(report->msg->record, "id"));
-	if (host->call(host, report->msg->interaction->actor, "submission.download", args, on_files, report) < 0)
+	if (bot_call(report->msg->bot, report->msg->interaction->actor, "submission.download", args, on_files, report) < 0)
 		leave(report);
 }
 
@@ -624,9 +620,9 @@ ask(void *arg)
 {
 	struct report *report = arg;
 	const struct submission_message *msg = report->msg;
-	const struct kettle_host *host = msg->bot->host;
 	AUTO_JSON json_t *args = json_pack("{s:O}", "id", json_object_get(msg->record, "id"));
-	if (msg->bot->stopping || host->call(host, msg->interaction->actor, "submission.show", args, on_shown, report) < 0)
+	if (msg->bot->stopping ||
+		bot_call(msg->bot, msg->interaction->actor, "submission.show", args, on_shown, report) < 0)
 		leave(report);
 }
 

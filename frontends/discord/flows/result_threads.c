@@ -36,7 +36,7 @@ result_threads_add(struct bot *bot, json_int_t board, const char *thread, const 
 {
 	AUTO_FREE char *prefix = prefix_of(board), *key = xasprintf("%s%s", prefix, thread);
 	AUTO_JSON json_t *value = json_pack("{s:s, s:s}", "channel", channel, "name", name);
-	(void)bot->host->state_put(bot->host, key, value, NULL, NULL);
+	(void)bot_put(bot, key, value, NULL, NULL);
 }
 
 /* Returns the thread's id from the key. Borrowed. */

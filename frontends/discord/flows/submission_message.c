@@ -98,9 +98,8 @@ find(const struct submission_messages *lives, json_int_t id)
 void
 submission_message_store(struct submission_message *msg, kettle_answer done, void *arg)
 {
-	const struct kettle_host *host = msg->bot->host;
 	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%lld", (long long)submission_message_id(msg));
-	int rc = host->state_put(host, key, msg->record, done, arg);
+	int rc = bot_put(msg->bot, key, msg->record, done, arg);
 	if (rc < 0 && done)
 		done(arg, &(struct kettle_error){.code = rc, .message = "The state cannot be written."}, NULL);
 }
@@ -410,13 +409,12 @@ on_places(void *arg, const struct kettle_error *err, json_t *result)
 static void
 ask_piece(struct submission_messages *lives)
 {
-	const struct kettle_host *host = lives->bot->host;
 	AUTO_JSON json_t *jobs = json_array();
 	while (json_array_size(jobs) < PLACES_MAX && lives->placed < json_array_size(lives->unplaced))
 		(void)json_array_append(jobs, json_array_get(lives->unplaced, lives->placed++));
 	AUTO_JSON json_t *args = json_pack("{s:O}", "job", jobs);
 	AUTO_JSON json_t *actor = bot_own_actor();
-	if (json_array_size(jobs) == 0 || host->call(host, actor, "queue.place", args, on_places, lives) < 0)
+	if (json_array_size(jobs) == 0 || bot_call(lives->bot, actor, "queue.place", args, on_places, lives) < 0)
 		json_decref(STEAL(lives->unplaced));
 }
 
@@ -583,7 +581,6 @@ static void
 on_record(void *arg, const char *key, json_t *record)
 {
 	struct submission_messages *lives = arg;
-	const struct kettle_host *host = lives->bot->host;
 	struct interaction *interaction = interaction_restore(lives->bot, json_object_get(record, "interaction"));
 	(void)key;
 	if (!interaction)
@@ -592,7 +589,7 @@ on_record(void *arg, const char *key, json_t *record)
 	struct submission_message *msg = add_live(lives, interaction, json_deep_copy(record));
 	if (*submission_message_place(msg))
 		say_last(msg);
-	(void)host->call(host, interaction->actor, "submission.show", args, on_state, lives);
+	(void)bot_call(lives->bot, interaction->actor, "submission.show", args, on_state, lives);
 	interaction_unref(interaction);
 }
 

@@ -96,9 +96,8 @@ state_key(const char *prefix, const struct attempt *attempt)
 static void
 forget(const struct attempt *attempt)
 {
-	const struct kettle_host *host = attempt->bot->host;
 	AUTO_FREE char *key = state_key(REQUEST_PREFIX, attempt);
-	(void)host->state_put(host, key, NULL, NULL, NULL);
+	(void)bot_put(attempt->bot, key, NULL, NULL, NULL);
 }
 
 /* ---- asking the engine ---- */
@@ -107,10 +106,10 @@ static void
 on_followed(void *arg, const struct kettle_error *err, json_t *result)
 {
 	const struct attempt *attempt = arg;
-	const struct kettle_host *host = attempt->bot->host;
 	(void)result;
 	if (err->code)
-		host->log(host, KETTLE_LOG_WARNING, "A submission's messages would not outlast a crash: %s", err->message);
+		bot_log(
+			attempt->bot, KETTLE_LOG_WARNING, "A submission's messages would not outlast a crash: %s", err->message);
 	failpoint("discord.followed");
 	forget(arg);
 	attempt_free(arg);
@@ -153,14 +152,13 @@ on_submitted(void *arg, const struct kettle_error *err, json_t *result)
 static void
 call(struct attempt *attempt)
 {
-	const struct kettle_host *host = attempt->bot->host;
 	const json_t *form = attempt->form;
 	AUTO_FREE char *request = xasprintf("discord:%s", json_text_or_empty(form, "request"));
 	AUTO_JSON json_t *args = json_pack("{s:{s:s, s:s}, s:s, s:s*, s:O*, s:b, s:s}", "file", "name",
 		json_text_or_empty(json_object_get(form, "file"), "filename"), "base64", attempt->code, "mode",
 		json_text_or_empty(form, "mode"), "leaderboard", json_text_or_null(form, "board"), "device",
 		json_object_get(form, "devices"), "no_wait", 1, "request", request);
-	if (host->call(host, attempt->interaction->actor, "submit", args, on_submitted, attempt) < 0)
+	if (bot_call(attempt->bot, attempt->interaction->actor, "submit", args, on_submitted, attempt) < 0)
 		attempt_free(attempt);
 }
 
@@ -184,11 +182,10 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 static void
 store(struct attempt *attempt)
 {
-	const struct kettle_host *host = attempt->bot->host;
 	AUTO_FREE char *key = state_key(REQUEST_PREFIX, attempt);
 	AUTO_JSON json_t *state = json_copy(attempt->form);
 	json_object_set_new(state, "interaction", interaction_save(attempt->interaction));
-	if (host->state_put(host, key, state, on_stored, attempt) < 0)
+	if (bot_put(attempt->bot, key, state, on_stored, attempt) < 0)
 		attempt_free(attempt);
 }
 
@@ -229,9 +226,8 @@ ask(struct attempt *attempt, size_t offset)
 static void
 drop_ask(struct submit *submit, const char *request)
 {
-	const struct kettle_host *host = submit->bot->host;
 	AUTO_FREE char *key = xasprintf(ASK_PREFIX "%s", request);
-	(void)host->state_put(host, key, NULL, NULL, NULL);
+	(void)bot_put(submit->bot, key, NULL, NULL, NULL);
 	(void)json_object_del(submit->pending_menus, request);
 }
 
@@ -266,12 +262,11 @@ bound_asks(struct submit *submit, const char *user)
 static void
 keep_ask(struct attempt *attempt)
 {
-	const struct kettle_host *host = attempt->bot->host;
 	struct submit *submit = attempt->bot->submit;
 	AUTO_FREE char *key = state_key(ASK_PREFIX, attempt);
 	json_object_set_new(attempt->form, "user", json_string(attempt->interaction->user));
 	json_object_set_new(attempt->form, "begun", json_integer(attempt->interaction->begun_ms));
-	(void)host->state_put(host, key, attempt->form, NULL, NULL);
+	(void)bot_put(attempt->bot, key, attempt->form, NULL, NULL);
 	json_t *form = json_copy(attempt->form);
 	json_object_set_new(form, "code", json_string(attempt->code));
 	json_object_set_new(submit->pending_menus, json_text_or_empty(attempt->form, "request"), form);
@@ -424,7 +419,6 @@ submit_begin(struct interaction *interaction)
 static void
 take_choice(struct interaction *interaction, json_t *kept, const char *request)
 {
-	const struct kettle_host *host = interaction->bot->host;
 	AUTO_FREE char *key = xasprintf(ASK_PREFIX "%s", request);
 	const char *code = json_text_or_null(kept, "code");
 	json_t *form = json_copy(kept);
@@ -440,7 +434,7 @@ take_choice(struct interaction *interaction, json_t *kept, const char *request)
 	(void)json_object_del(interaction->bot->submit->pending_menus, request);
 	store(attempt);
 	/* Behind that, since a choice that neither has is lost with this process. */
-	(void)host->state_put(host, key, NULL, NULL, NULL);
+	(void)bot_put(interaction->bot, key, NULL, NULL, NULL);
 }
 
 void

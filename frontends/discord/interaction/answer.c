@@ -133,9 +133,8 @@ static void
 on_tried(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct attempt *attempt = arg;
-	const struct kettle_host *host = attempt->interaction->bot->host;
 	if (err->code < 0)
-		host->log(host, KETTLE_LOG_DEBUG, "%s has no answer: %s", attempt->command, err->message);
+		bot_log(attempt->interaction->bot, KETTLE_LOG_DEBUG, "%s has no answer: %s", attempt->command, err->message);
 	attempt->fn(attempt->interaction, err->code < 0 ? NULL : result, attempt->arg);
 	interaction_unref(attempt->interaction);
 	free(attempt->command);
@@ -145,10 +144,9 @@ on_tried(void *arg, const struct kettle_error *err, json_t *result)
 void
 answer_try(struct interaction *interaction, const char *command, json_t *args_take, interaction_fn fn, void *arg)
 {
-	const struct kettle_host *host = interaction->bot->host;
 	struct attempt *attempt = xmalloc(sizeof(*attempt));
 	*attempt = (struct attempt){interaction_ref(interaction), xstrdup(command), fn, arg};
-	int rc = host->call(host, interaction->actor, command, args_take, on_tried, attempt);
+	int rc = bot_call(interaction->bot, interaction->actor, command, args_take, on_tried, attempt);
 	json_decref(args_take);
 	if (rc < 0)
 		on_tried(attempt, &(struct kettle_error){.code = rc, .message = "Kettle is closing."}, NULL);

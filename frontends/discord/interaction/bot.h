@@ -58,6 +58,11 @@ struct bot {
 	struct creations *creations;
 };
 
+/* The bot's calls of the host. */
+#define bot_log(bot, ...) ((bot)->host->log((bot)->host, __VA_ARGS__))
+#define bot_call(bot, ...) ((bot)->host->call((bot)->host, __VA_ARGS__))
+#define bot_put(bot, ...) ((bot)->host->state_put((bot)->host, __VA_ARGS__))
+
 /* Takes the guild's roles, which are new or have changed: an array of Discord's role objects. */
 void bot_take_roles(struct bot *bot, const json_t *roles);
 /* Logs a warning for each channel or role of the options that the guild lacks. The roles must be known. */

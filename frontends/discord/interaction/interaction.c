@@ -248,11 +248,10 @@ static void
 on_webhook(void *arg, const struct outbox_answer *answer)
 {
 	struct interaction *interaction = arg;
-	const struct kettle_host *host = interaction->bot->host;
 	if (answer->end == OUTBOX_EXPIRED)
 		interaction_expire(interaction);
 	if (answer->end != OUTBOX_DONE && answer->end != OUTBOX_STOPPED)
-		host->log(host, KETTLE_LOG_WARNING, "A message could not be sent: %s", answer->err->message);
+		bot_log(interaction->bot, KETTLE_LOG_WARNING, "A message could not be sent: %s", answer->err->message);
 	interaction_unref(interaction);
 }
 
@@ -361,13 +360,12 @@ is_operators(const struct kettle_error *err)
 void
 interaction_fail(struct interaction *interaction, const struct kettle_error *err)
 {
-	const struct kettle_host *host = interaction->bot->host;
 	bool hidden = is_operators(err) && !member_is(interaction->actor, "role", "admin");
 	AUTO_FREE char *text = escape_sentence(
 		hidden ? "Kettle has a fault, which its log describes: tell an admin of this server." : err->message,
 		ERROR_MAX);
 	if (is_operators(err))
-		host->log(host, KETTLE_LOG_ERROR, "A command on Discord has failed: %s", err->message);
+		bot_log(interaction->bot, KETTLE_LOG_ERROR, "A command on Discord has failed: %s", err->message);
 	if (interaction->kind == INTERACTION_COMPLETION)
 		interaction_choices(interaction, json_array());
 	else
@@ -437,10 +435,9 @@ void
 interaction_call(struct interaction *interaction, const char *command, json_t *args_take, interaction_fn fn,
 	kettle_fn end, void *arg)
 {
-	const struct kettle_host *host = interaction->bot->host;
 	struct call *call = xcalloc(1, sizeof(*call));
 	*call = (struct call){interaction_ref(interaction), fn, end, arg};
-	int rc = host->call(host, interaction->actor, command, args_take, on_answer, call);
+	int rc = bot_call(interaction->bot, interaction->actor, command, args_take, on_answer, call);
 	json_decref(args_take);
 	if (rc == 0)
 		return;

@@ -159,7 +159,7 @@ finish(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 	if (row->done)
 		row->done(row->arg, &(struct outbox_answer){end, err, *id ? id : NULL, answer ? answer->body : NULL});
 	else if (end != OUTBOX_DONE && end != OUTBOX_STOPPED)
-		bot->host->log(bot->host, KETTLE_LOG_WARNING, "A message could not be sent: %s", err->message);
+		bot_log(bot, KETTLE_LOG_WARNING, "A message could not be sent: %s", err->message);
 	AUTO_FREE char *lane = STEAL(row->lane);
 	TAILQ_REMOVE(chain_of(bot->outbox, lane), row, link);
 	free_row(row);
@@ -217,14 +217,13 @@ meaning_of(const struct row *row, const struct rest_answer *answer)
 static void
 try_later(struct row *row, const struct rest_answer *answer)
 {
-	const struct kettle_host *host = row->bot->host;
 	if (row->kind == ROW_ANSWER && strcmp(row->method, "POST") == 0) {
 		finish(row, OUTBOX_REFUSED, answer);
 		return;
 	}
 	row->tries++;
 	row->under_way = false;
-	host->log(host, row->tries == TRIES_LOGGED ? KETTLE_LOG_WARNING : KETTLE_LOG_DEBUG,
+	bot_log(row->bot, row->tries == TRIES_LOGGED ? KETTLE_LOG_WARNING : KETTLE_LOG_DEBUG,
 		"Discord does not take a message now; Kettle sends it again later: %s", answer->err->message);
 	later_call(row->bot, rest_backoff(row->tries), attempt, row);
 }
@@ -233,10 +232,9 @@ static void
 on_answer(void *arg, const struct rest_answer *answer)
 {
 	struct row *row = arg;
-	const struct kettle_host *host = row->bot->host;
 	int end = meaning_of(row, answer);
 	if (answer->code == INVALID_FORM_BODY)
-		host->log(host, KETTLE_LOG_ERROR, "Discord does not understand the bot: %s", answer->err->message);
+		bot_log(row->bot, KETTLE_LOG_ERROR, "Discord does not understand the bot: %s", answer->err->message);
 	if (end == AGAIN)
 		try_later(row, answer);
 	else if (end == OUTBOX_STOPPED)
@@ -276,7 +274,7 @@ outbox_forget(struct bot *bot, const char *key)
 	json_object_foreach_safe(bot->outbox->kept, next, name, value)
 		if (strncmp(name, key, len) == 0 && (name[len] == '\0' || name[len] == '/')) {
 			AUTO_FREE char *stored = xasprintf(KEY_PREFIX "%s", name);
-			(void)bot->host->state_put(bot->host, stored, NULL, NULL, NULL);
+			(void)bot_put(bot, stored, NULL, NULL, NULL);
 			(void)json_object_del(bot->outbox->kept, stored + strlen(KEY_PREFIX));
 		}
 }
@@ -291,10 +289,9 @@ static void
 on_stored(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct row *row = arg;
-	const struct kettle_host *host = row->bot->host;
 	(void)result;
 	if (err->code && err->code != KETTLE_ECANCELED)
-		host->log(host, KETTLE_LOG_ERROR, "What is there of a message on Discord would not outlast a crash: %s",
+		bot_log(row->bot, KETTLE_LOG_ERROR, "What is there of a message on Discord would not outlast a crash: %s",
 			err->message);
 	if (row->bot->stopping)
 		finish(row, OUTBOX_STOPPED, NULL);
@@ -309,13 +306,12 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 static void
 store(struct row *row, step_fn next)
 {
-	const struct kettle_host *host = row->bot->host;
 	AUTO_FREE char *key = xasprintf(KEY_PREFIX "%s", row->key);
 	AUTO_JSON json_t *value = json_copy(outbox_known(row->bot, row->key));
 	row->next = next;
 	if (json_object_get(value, "id") && !is_thread(row))
 		(void)json_object_del(value, "what");
-	int rc = host->state_put(host, key, value, on_stored, row);
+	int rc = bot_put(row->bot, key, value, on_stored, row);
 	if (rc < 0)
 		on_stored(row, &(struct kettle_error){.code = rc, .message = "The engine does not take it."}, NULL);
 }
@@ -435,10 +431,9 @@ on_kept(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 static void
 on_joined(struct row *row, enum outbox_end end, const struct rest_answer *answer)
 {
-	const struct kettle_host *host = row->bot->host;
 	if (end != OUTBOX_DONE)
-		host->log(
-			host, KETTLE_LOG_WARNING, "A user cannot be added to the thread of a submission: %s", answer->err->message);
+		bot_log(row->bot, KETTLE_LOG_WARNING, "A user cannot be added to the thread of a submission: %s",
+			answer->err->message);
 	json_object_set_new(outbox_known(row->bot, row->key), "id", json_string(row->id));
 	store(row, on_kept);
 }

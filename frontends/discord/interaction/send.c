@@ -22,11 +22,10 @@ static void
 on_done(void *arg, const struct rest_answer *answer)
 {
 	struct request *request = arg;
-	const struct kettle_host *host = request->bot->host;
 	if (request->done)
 		request->done(request->arg, answer);
 	else if (answer->err->code && answer->err->code != KETTLE_ECANCELED)
-		host->log(host, KETTLE_LOG_WARNING, "A message could not be sent: %s", answer->err->message);
+		bot_log(request->bot, KETTLE_LOG_WARNING, "A message could not be sent: %s", answer->err->message);
 	free(request);
 }
 

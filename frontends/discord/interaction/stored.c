@@ -44,7 +44,7 @@ static void
 read_later(struct reading *reading, const struct kettle_error *err)
 {
 	const struct bot *bot = reading->bot;
-	bot->host->log(bot->host, reading->tries == 0 ? KETTLE_LOG_WARNING : KETTLE_LOG_DEBUG,
+	bot_log(bot, reading->tries == 0 ? KETTLE_LOG_WARNING : KETTLE_LOG_DEBUG,
 		"What is stored below %s cannot be read now and will be tried again: %s", reading->prefix, err->message);
 	later_call(reading->bot, rest_backoff(++reading->tries), read_page, reading);
 }
@@ -60,9 +60,8 @@ on_page(void *arg, const struct kettle_error *err, json_t *page)
 		return;
 	}
 	if (err->code && err->code != KETTLE_ECANCELED)
-		bot->host->log(bot->host, KETTLE_LOG_ERROR,
-			"What is stored below %s cannot be read, so it waits for the next start: %s", reading->prefix,
-			err->message);
+		bot_log(bot, KETTLE_LOG_ERROR, "What is stored below %s cannot be read, so it waits for the next start: %s",
+			reading->prefix, err->message);
 	if (err->code || bot->stopping) {
 		end(reading);
 		return;
