@@ -243,8 +243,8 @@ describe_gpus(const struct job *job, json_t *system)
 static json_t *
 describe_system(const struct job *job)
 {
-	json_t *system = json_deep_copy(job->exec->facts), *tools = json_object(), *all = json_object();
-	json_t *interpreters = json_object();
+	json_t *system = json_deep_copy(job->exec->facts), *tools = json_object();
+	AUTO_JSON json_t *all = json_object(), *interpreters = json_object();
 	for (size_t i = 0; i < job->count; i++) {
 		const struct tool *tool = job->steps[i].processes[0].tool;
 		if (!tool || json_object_get(tools, tool->name))
@@ -257,18 +257,11 @@ describe_system(const struct job *job)
 		(void)json_object_update_missing(all, packages);
 		(void)json_object_set(interpreters, tool->name, packages);
 	}
-	(void)json_object_set_new(
-		system, "level", json_string(sandbox_level_name(sandbox_level_of(job->exec->protections))));
-	(void)json_object_set_new(system, "tools", tools);
-	if (json_object_size(all) > 0)
-		(void)json_object_set(system, "packages", all);
-	if (json_object_size(interpreters) > 0)
-		(void)json_object_set(system, "interpreters", interpreters);
-	if (json_object_get(all, "torch"))
-		(void)json_object_set(system, "torch", json_object_get(all, "torch"));
+	(void)json_object_update_new(system,
+		json_pack("{s:s, s:o, s:O*, s:O*, s:O*}", "level", sandbox_level_name(sandbox_level_of(job->exec->protections)),
+			"tools", tools, "packages", json_object_size(all) > 0 ? all : NULL, "interpreters",
+			json_object_size(interpreters) > 0 ? interpreters : NULL, "torch", json_object_get(all, "torch")));
 	describe_gpus(job, system);
-	json_decref(interpreters);
-	json_decref(all);
 	return system;
 }
 
