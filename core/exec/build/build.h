@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Builds: which steps may build now, what they read, and what earlier builds left. */
-#ifndef KETTLE_EXEC_BUILD_BUILD_H
-#define KETTLE_EXEC_BUILD_BUILD_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -216,5 +215,3 @@ int jit_cache_layer_take(int from, const struct jit_cache_source *source, const 
 /* Sets the modes of a layer on files in a folder. [any, blocks] */
 void jit_cache_layer_open(const char *folder, const struct manifest *files);
 void jit_cache_layer_free(struct jit_cache_layer *layer);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The state that all jobs of one kettle-exec share: the machine, its folders, its tools, locks and queues. */
-#ifndef KETTLE_EXEC_CONTEXT_EXEC_CONTEXT_H
-#define KETTLE_EXEC_CONTEXT_EXEC_CONTEXT_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -93,5 +92,3 @@ void exec_context_take_gpus(struct exec_context *exec, json_t *reading_take);
 void exec_context_avoid_cores(struct exec_context *exec, const struct cores *cores);
 /* Whether a code blames the input, not this machine. */
 bool exec_is_usage(int code);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Jobs: start, cancel, end. */
-#ifndef KETTLE_EXEC_JOB_JOB_H
-#define KETTLE_EXEC_JOB_JOB_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -46,5 +45,3 @@ void job_cancel(struct job *job);
 void job_cancel_all(struct exec_context *exec);
 /* The reader has taken all output: jobs that wait to send artifacts continue. */
 void job_output_drained(struct exec_context *exec);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A job, its steps and their processes, for the files of this folder. */
-#ifndef KETTLE_EXEC_JOB_JOB_INTERNAL_H
-#define KETTLE_EXEC_JOB_JOB_INTERNAL_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -502,5 +501,3 @@ bool launch_secret_unread(const struct step *step);
  * KETTLE_EIO: none was started. Loop thread.
  */
 int launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(void *arg), struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The machine of a kettle-exec: its configuration, processor, GPUs, device locks, spool, and queries of its tools. */
-#ifndef KETTLE_EXEC_MACHINE_MACHINE_H
-#define KETTLE_EXEC_MACHINE_MACHINE_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -274,5 +273,3 @@ json_t *gpuwatch_after(
 	const struct gpuwatch *watch, const json_t *before, bool cool, json_t **ret_reading, struct kettle_error *err);
 /* Lowers the values in idle (UUID → bytes) to those of the GPUs in a reading. */
 void gpuwatch_note_idle(json_t *idle, const json_t *reading, const struct strings *gpus);
-
-#endif

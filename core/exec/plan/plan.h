@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Plans: the work of kettle-exec, read from JSON and checked. */
-#ifndef KETTLE_EXEC_PLAN_PLAN_H
-#define KETTLE_EXEC_PLAN_PLAN_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -125,5 +124,3 @@ int plan_schema(json_t **ret_schema, struct kettle_error *err);
  */
 int plan_read(const json_t *schema, const json_t *object, struct plan *ret_plan, struct kettle_error *err);
 void plan_free(struct plan *plan);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the result channel: limited `key: value` lines, in which some keys may come only once. */
-#ifndef KETTLE_EXEC_PLAN_RESULT_H
-#define KETTLE_EXEC_PLAN_RESULT_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -43,5 +42,3 @@ void result_close(struct result *result);
 
 /* Whether the text is a pattern, for the check of a plan. */
 int result_check_pattern(const char *pattern, struct kettle_error *err);
-
-#endif

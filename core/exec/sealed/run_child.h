@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A child with given input, whose lines are read until it ends or is ended. */
-#ifndef KETTLE_EXEC_SEALED_RUN_CHILD_H
-#define KETTLE_EXEC_SEALED_RUN_CHILD_H
+#pragma once
 
 #include <kettle/error.h>
 #include <stdbool.h>
@@ -34,5 +33,3 @@ struct run_child_end {
  */
 int run_child(char *const *argv, const char *input, size_t size, size_t max_line, line_fn on_line, void *arg,
 	struct run_child_end *ret_end, struct kettle_error *err);
-
-#endif

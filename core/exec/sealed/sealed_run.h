@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kettle-exec --sealed: one job, whose plan and result are in envelopes. */
-#ifndef KETTLE_EXEC_SEALED_SEALED_RUN_H
-#define KETTLE_EXEC_SEALED_SEALED_RUN_H
+#pragma once
 
 #include "exec/context/exec_context.h"
 
@@ -21,5 +20,3 @@ struct sealed_options {
  * process has threads.
  */
 int sealed_run(const struct exec_options *exec, const struct sealed_options *options);
-
-#endif

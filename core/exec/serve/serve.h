@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The tasks of kettle-exec: many jobs, line by line, until the input ends; a single plan; a report on its machine. */
-#ifndef KETTLE_EXEC_SERVE_SERVE_H
-#define KETTLE_EXEC_SERVE_SERVE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ int serve_plan(const struct exec_options *options, const char *path);
 int serve_read_input(const char *path, char **ret_data, size_t *ret_size, struct kettle_error *err);
 /* Prints what the machine offers, as text or JSON. Returns the exit status; EXEC_PASSED: every protection is there. */
 int doctor_run(const struct exec_options *options, bool json);
-
-#endif

@@ -2,8 +2,7 @@
 /*
  * The tools of this machine: the program behind a name in a plan, its version, and a fingerprint of everything it uses.
  */
-#ifndef KETTLE_EXEC_TOOLS_TOOLS_H
-#define KETTLE_EXEC_TOOLS_TOOLS_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -259,5 +258,3 @@ json_t *toolparts_of_nvcc(const char *home, const char *packages, const char *ve
 json_t *toolparts_of_hipcc(const char *home);
 /* The first essential part that is missing, borrowed; NULL: none is missing. Pure. [any] */
 const json_t *toolparts_lacking(const json_t *parts);
-
-#endif

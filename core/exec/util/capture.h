@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeps the first and the last bytes of a program's output, and counts the rest. */
-#ifndef KETTLE_EXEC_UTIL_CAPTURE_H
-#define KETTLE_EXEC_UTIL_CAPTURE_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ void capture_add(struct capture *capture, const void *data, size_t size);
 /* {"text", "bytes", "cut", "replaced"}, as in an outcome. New reference. */
 json_t *capture_json(const struct capture *capture);
 void capture_free(struct capture *capture);
-
-#endif

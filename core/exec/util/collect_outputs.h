@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Collects files that a step has left: regular files and folders, limited, never through a link. */
-#ifndef KETTLE_EXEC_UTIL_COLLECT_OUTPUTS_H
-#define KETTLE_EXEC_UTIL_COLLECT_OUTPUTS_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -76,5 +75,3 @@ int collect_outputs_transfer(
 
 /* Makes the missing folders above a path (0755). [any, blocks] */
 int collect_outputs_make_parents(const char *path, struct kettle_error *err);
-
-#endif

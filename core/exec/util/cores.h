@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of processor cores: "1", "2-3,6". */
-#ifndef KETTLE_EXEC_UTIL_CORES_H
-#define KETTLE_EXEC_UTIL_CORES_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -37,5 +36,3 @@ bool cores_idle_ticks(const struct cores *cores, const char *stat, uint64_t *ret
 /* "2,3,6"; new string. */
 char *cores_text(const struct cores *cores);
 void cores_free(struct cores *cores);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes events as JSON lines without waiting for the reader. */
-#ifndef KETTLE_EXEC_UTIL_JSON_WRITER_H
-#define KETTLE_EXEC_UTIL_JSON_WRITER_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ json_t *json_writer_text(const char *text);
 void json_writer_flush(struct json_writer *writer, int timeout_ms);
 /* The loop's next turn closes the handle. */
 void json_writer_close(struct json_writer *writer);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* SHA-256 over parts: files, manifests, keys of the build cache. All [any]. */
-#ifndef KETTLE_EXEC_UTIL_SHA256_H
-#define KETTLE_EXEC_UTIL_SHA256_H
+#pragma once
 
 #include "base/hash.h"
 
@@ -28,5 +27,3 @@ sha256_cleanup(struct sha256 **digest)
  */
 int sha256_copy(
 	int from, int to, uint64_t max, uint64_t *ret_size, char ret_hex[DIGEST_HEX_SIZE], struct kettle_error *err);
-
-#endif

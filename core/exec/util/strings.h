@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of strings. All [any]. */
-#ifndef KETTLE_EXEC_UTIL_STRINGS_H
-#define KETTLE_EXEC_UTIL_STRINGS_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -29,5 +28,3 @@ json_t *strings_json(const struct strings *strings);
 void strings_free(struct strings *strings);
 
 #define AUTO_STRINGS __attribute__((cleanup(strings_free)))
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Work beside the loop. Loop thread. */
-#ifndef KETTLE_EXEC_UTIL_WORK_H
-#define KETTLE_EXEC_UTIL_WORK_H
+#pragma once
 
 #include <stdbool.h>
 #include <uv.h>
@@ -21,5 +20,3 @@ struct work {
  * processes limits that of threads. If the machine gives no thread, the work waits for one of libuv's pool.
  */
 void work_start(struct work *work, uv_loop_t *loop, void (*run)(void *arg), void (*done)(void *arg), void *arg);
-
-#endif

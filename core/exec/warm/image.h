@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Images of warm processes: files with their memory, and the places where sandboxes show them. */
-#ifndef KETTLE_EXEC_WARM_IMAGE_H
-#define KETTLE_EXEC_WARM_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ bool image_is_lost(const struct image *image);
 bool image_is_visible(const char *folder, const struct strings *folders);
 /* Removes images that ended processes of this user have left. [any, blocks] */
 void image_remove_stale(void);
-
-#endif

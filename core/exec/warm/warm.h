@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Warm processes: interpreters that have imported the modules of steps, and that steps begin from as copies. */
-#ifndef KETTLE_EXEC_WARM_WARM_H
-#define KETTLE_EXEC_WARM_WARM_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -128,5 +127,3 @@ void warm_busy(struct warm *warm);
 bool warm_yield(struct warm *warm);
 /* Prepares the next copy if none is ready. Call it when nothing is measured. */
 void warm_prepare(struct warm *warm);
-
-#endif

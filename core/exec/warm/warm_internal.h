@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A warm process and the pool of them, for the files of this folder. Loop thread. */
-#ifndef KETTLE_EXEC_WARM_WARM_INTERNAL_H
-#define KETTLE_EXEC_WARM_WARM_INTERNAL_H
+#pragma once
 
 #include "base/buf.h"
 #include "exec/build/build.h"
@@ -169,5 +168,3 @@ void warm_prepare_image(struct warm_process *process);
  * another number on an error.
  */
 int warm_spawn(struct warm_process *process, int socket, int output, uv_exit_cb ended);
-
-#endif

@@ -3,8 +3,7 @@
  * Commands that do more than call and print, a section for each file. Functions are members of struct args_ui unless a
  * comment says otherwise: the name ends with the member's, or the comment names it. Loop thread only.
  */
-#ifndef KETTLE_CLI_ACTIONS_ACTIONS_H
-#define KETTLE_CLI_ACTIONS_ACTIONS_H
+#pragma once
 
 #include "cli/run/invocation.h"
 
@@ -122,5 +121,3 @@ void save_remove_below(const char *dir, const char *below);
  * error the files unpacked before stay. [any, blocks]
  */
 int unpack_zip(const char *dir, const char *below, json_t **ret_files, struct kettle_error *err);
-
-#endif

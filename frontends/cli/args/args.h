@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the command line by the core's command table. Pure. */
-#ifndef KETTLE_CLI_ARGS_ARGS_H
-#define KETTLE_CLI_ARGS_ARGS_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -103,5 +102,3 @@ void args_command_words(const json_t *command, char ret_words[ARGS_NAME_SIZE]);
 
 /* The words that can follow the first ones, without hidden commands: an object with them as keys. New reference. */
 json_t *args_following(const json_t *table, int words, const char *const *argv);
-
-#endif

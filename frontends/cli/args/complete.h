@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Completes a typed word for a shell, from the command table. Pure. */
-#ifndef KETTLE_CLI_ARGS_COMPLETE_H
-#define KETTLE_CLI_ARGS_COMPLETE_H
+#pragma once
 
 #include "cli/args/args.h"
 
@@ -29,5 +28,3 @@ void complete_words(FILE *out, const json_t *table, const struct args_ui *uis, i
 
 /* Prints a value of the core and its explanation (or NULL) in the same form, unless a shell could misread it. */
 void complete_put_value(FILE *out, const struct complete_live *live, const char *value, const char *about);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes help from the command table: for users, for the manual page, for docs/commands.md. */
-#ifndef KETTLE_CLI_ARGS_HELP_H
-#define KETTLE_CLI_ARGS_HELP_H
+#pragma once
 
 #include "cli/args/args.h"
 #include "common/term.h"
@@ -32,4 +31,3 @@ void help_manual(FILE *out, const json_t *table, const struct args_ui *uis);
 void help_json(FILE *out, const json_t *table, const json_t *answers, const char *prefix);
 /* Writes docs/commands.md: every command, hidden ones too, with its arguments, right, kind and answer. */
 void help_reference(FILE *out, const json_t *table, const json_t *answers, const struct args_ui *uis);
-#endif

@@ -4,8 +4,7 @@
  * command table. Functions are members of struct args_ui unless a comment says otherwise: `render`, or the one that
  * the name ends with (…_start, …_answer, …_status, …_json).
  */
-#ifndef KETTLE_CLI_RENDER_RENDER_H
-#define KETTLE_CLI_RENDER_RENDER_H
+#pragma once
 
 #include "cli/run/invocation.h"
 
@@ -68,5 +67,3 @@ int render_plugin_test_status(const json_t *result); /* RUN_FAILED if a test fai
 void render_config_check(struct run *run, const json_t *result);
 void render_config_reload(struct run *run, const json_t *result);
 void render_version(struct run *run, const json_t *result);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Follows a submission or a local task run until its end. Loop thread only. */
-#ifndef KETTLE_CLI_RUN_FOLLOW_H
-#define KETTLE_CLI_RUN_FOLLOW_H
+#pragma once
 
 #include "cli/run/invocation.h"
 
@@ -18,5 +17,3 @@ void follow_trial(struct run *run);
 /* Like follow_command for task.verify: shows a line for each finished solution, and no progress. */
 typedef void (*follow_solution)(const struct term *term, const json_t *solution);
 void follow_call(struct run *run, follow_solution solution);
-
-#endif

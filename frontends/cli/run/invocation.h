@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The run of one command line. Loop thread only. */
-#ifndef KETTLE_CLI_RUN_INVOCATION_H
-#define KETTLE_CLI_RUN_INVOCATION_H
+#pragma once
 
 #include "cli/args/args.h"
 #include "common/term.h"
@@ -102,5 +101,3 @@ void run_finish(struct run *run, int status);
 void run_interrupt(struct run *run, kettle_fn stopped, void *arg);
 /* Ends a run whose `interrupted` returned true. */
 void run_interrupt_end(struct run *run);
-
-#endif

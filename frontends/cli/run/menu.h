@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions with options, of which the user of a terminal names some by number or by name. */
-#ifndef KETTLE_CLI_RUN_MENU_H
-#define KETTLE_CLI_RUN_MENU_H
+#pragma once
 
 #include <jansson.h>
 #include <stdio.h>
@@ -14,5 +13,3 @@ void menu_say_unknown(FILE *out, const char *line);
 const char *menu_option(const char *word, const json_t *options);
 /* The same for the only word of a line. */
 const char *menu_typed(const char *line, const json_t *options);
-
-#endif

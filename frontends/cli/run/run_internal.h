@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that the files of this folder share. */
-#ifndef KETTLE_CLI_RUN_RUN_INTERNAL_H
-#define KETTLE_CLI_RUN_RUN_INTERNAL_H
+#pragma once
 
 #include "common/term.h"
 
@@ -23,5 +22,3 @@ int input_start(const struct kettle_host *host, const char *path, size_t max, bo
 	struct input **ret_input, struct kettle_error *err);
 /* Cancels a reading of standard input; fn is still called. */
 void input_cancel(struct input *input);
-
-#endif

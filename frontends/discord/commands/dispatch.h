@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the handler of an interaction, and calls it. */
-#ifndef KETTLE_DISCORD_COMMANDS_DISPATCH_H
-#define KETTLE_DISCORD_COMMANDS_DISPATCH_H
+#pragma once
 
 #include <jansson.h>
 
@@ -9,5 +8,3 @@
 
 /* Handles an interaction from the gateway or the endpoint, in Discord's form (borrowed). Loop thread. */
 void dispatch_interaction(struct bot *bot, const json_t *data);
-
-#endif

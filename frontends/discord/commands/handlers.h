@@ -3,8 +3,7 @@
  * The functions of the rows of table.c, a section for each file. They are called on the loop thread, deferred unless
  * the row says at_once.
  */
-#ifndef KETTLE_DISCORD_COMMANDS_HANDLERS_H
-#define KETTLE_DISCORD_COMMANDS_HANDLERS_H
+#pragma once
 
 #include "discord/interaction/interaction.h"
 
@@ -39,5 +38,3 @@ void discord_moderate_delete(struct interaction *interaction, const json_t *resu
 void discord_moderate_delete_confirm(struct interaction *interaction, const char *arguments);
 void discord_moderate_update_problems(struct interaction *interaction, const json_t *result);
 void discord_moderate_invite(struct interaction *interaction, const json_t *result);
-
-#endif

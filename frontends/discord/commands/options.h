@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Options that are arguments of the core's commands: their names, kinds, texts and choices come from the command table. */
-#ifndef KETTLE_DISCORD_COMMANDS_OPTIONS_H
-#define KETTLE_DISCORD_COMMANDS_OPTIONS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -21,5 +20,3 @@ bool options_for_admins(const struct bot_command *command, const json_t *core);
 json_t *options_of(const struct bot_command *command, const json_t *core);
 /* The arguments for the core's command: the given options, and the command's additions. New reference. */
 json_t *options_args(const struct bot_command *command, const struct interaction *interaction);
-
-#endif

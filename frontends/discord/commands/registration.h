@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Registers the bot's commands at Discord. */
-#ifndef KETTLE_DISCORD_COMMANDS_REGISTRATION_H
-#define KETTLE_DISCORD_COMMANDS_REGISTRATION_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/host.h>
@@ -15,5 +14,3 @@ json_t *registration_commands(const struct bot_command *rows, const json_t *core
  * with the outcome as a sentence (borrowed). Loop thread; the application's id must be known.
  */
 void registration_update(struct bot *bot, void (*done)(void *arg, bool failed, const char *text), void *arg);
-
-#endif

@@ -3,8 +3,7 @@
  * The bot's commands, one row each: the source of registration, dispatch, completion, the help and docs/discord.md. A
  * row's functions are in a cmd_ file of this folder or, for conversations, in flows/.
  */
-#ifndef KETTLE_DISCORD_COMMANDS_TABLE_H
-#define KETTLE_DISCORD_COMMANDS_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ struct verb {
 
 extern const struct bot_command discord_commands[]; /* ends with a NULL path */
 extern const struct verb discord_verbs[];           /* ends with a NULL name */
-
-#endif

@@ -4,8 +4,7 @@
  * who can mend them. Each message comes once, over restarts and crashes: an event is done (event_done) when its
  * messages have arrived or are refused for good, which is logged. Loop thread.
  */
-#ifndef KETTLE_DISCORD_ANNOUNCE_H
-#define KETTLE_DISCORD_ANNOUNCE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -32,5 +31,3 @@ void announce_board(struct bot *bot, json_int_t id, const char *name);
 void announce_stop(struct announce *announce);
 /* Call this when no answer of the engine can come any more. NULL is allowed. */
 void announce_free(struct announce *announce);
-
-#endif

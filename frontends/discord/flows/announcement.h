@@ -6,8 +6,7 @@
  * A step is called with success or with a permanent refusal; if the engine cannot answer now, the event starts again
  * after a while. Every chain ends with announcement_end. Events of one leaderboard are handled one after the other.
  */
-#ifndef KETTLE_DISCORD_ANNOUNCEMENT_H
-#define KETTLE_DISCORD_ANNOUNCEMENT_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -82,5 +81,3 @@ void announcement_post(
 void announcement_complain(const struct announcement *a, const char *what, const char *where);
 /* Ends the announcement: the event is done. */
 void announcement_end(struct announcement *a);
-
-#endif

@@ -10,8 +10,7 @@
  * While a menu waits, the task is in memory, unless several languages fit it, and the rest of the request is the state
  * "make/ID": after a restart the attachment is fetched again. Loop thread.
  */
-#ifndef KETTLE_DISCORD_FLOWS_CREATE_H
-#define KETTLE_DISCORD_FLOWS_CREATE_H
+#pragma once
 
 #include "discord/interaction/interaction.h"
 
@@ -26,5 +25,3 @@ void creations_free(struct creations *creations);
 void create_begin(struct interaction *interaction);
 /* Handles the menus of devices and languages: "ID", or "OFFSET:ID" for a button to another page. */
 void create_chosen(struct interaction *interaction, const char *arguments);
-
-#endif

@@ -3,8 +3,7 @@
  * Deletes a leaderboard: a menu if the command names none, then a form in which the user must type its name. Loop
  * thread.
  */
-#ifndef KETTLE_DISCORD_FLOWS_DELETE_H
-#define KETTLE_DISCORD_FLOWS_DELETE_H
+#pragma once
 
 #include "discord/interaction/interaction.h"
 
@@ -14,5 +13,3 @@ void delete_begin(struct interaction *interaction);
 void delete_chosen(struct interaction *interaction, const char *arguments);
 /* Handles the form: "NAME". */
 void delete_confirmed(struct interaction *interaction, const char *arguments);
-
-#endif

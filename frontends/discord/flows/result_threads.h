@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The public threads of ranked results, which are deleted when their board stops being public. Loop thread. */
-#ifndef KETTLE_DISCORD_FLOWS_RESULT_THREADS_H
-#define KETTLE_DISCORD_FLOWS_RESULT_THREADS_H
+#pragma once
 
 #include "discord/flows/announcement.h"
 
@@ -14,5 +13,3 @@ void result_threads_add(struct bot *bot, json_int_t board, const char *thread, c
 void result_threads_delete(struct announcement *a, announcement_fn step);
 /* Forgets the threads, since the board was deleted; then calls step. */
 void result_threads_forget(struct announcement *a, announcement_fn step);
-
-#endif

@@ -7,8 +7,7 @@
  * minutes), then a message of the bot's in a private thread. State "sub/NUMBER" has everything that a later process
  * needs; it is removed when all is posted. Loop thread.
  */
-#ifndef KETTLE_DISCORD_FLOWS_LIVE_H
-#define KETTLE_DISCORD_FLOWS_LIVE_H
+#pragma once
 
 #include "discord/interaction/interaction.h"
 
@@ -32,5 +31,3 @@ void lives_open(
  * was not made here. event is borrowed.
  */
 bool lives_event(struct bot *bot, const json_t *event);
-
-#endif

@@ -3,8 +3,7 @@
  * Declarations about followed submissions: submission_message.c follows them, report.c reports each job that has
  * ended.
  */
-#ifndef KETTLE_DISCORD_FLOWS_LIVE_INTERNAL_H
-#define KETTLE_DISCORD_FLOWS_LIVE_INTERNAL_H
+#pragma once
 
 #include "common/progress.h"
 #include "discord/interaction/interaction.h"
@@ -49,5 +48,3 @@ void report_begin(struct submission_message *msg, const json_t *event);
 
 /* Keeps a row of the outbox: the private thread of a job, with the user in it. */
 void report_thread(struct submission_message *msg, const json_t *job, outbox_fn done, void *arg);
-
-#endif

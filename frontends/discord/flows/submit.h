@@ -10,8 +10,7 @@
  * The state is written before the engine is asked. A process that finds it asks again with the same request, and gets the
  * same submission if the engine has taken it already. Loop thread.
  */
-#ifndef KETTLE_DISCORD_FLOWS_SUBMIT_H
-#define KETTLE_DISCORD_FLOWS_SUBMIT_H
+#pragma once
 
 #include "discord/interaction/interaction.h"
 
@@ -29,5 +28,3 @@ void submit_free(struct submit *submit);
 void submit_begin(struct interaction *interaction);
 /* Handles the menu of devices: "ID", or "ID:OFFSET" for a button to another page. */
 void submit_chosen(struct interaction *interaction, const char *arguments);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls of commands that try tasks before they create leaderboards: says which one is being tried. Loop thread. */
-#ifndef KETTLE_DISCORD_FLOWS_TRIAL_H
-#define KETTLE_DISCORD_FLOWS_TRIAL_H
+#pragma once
 
 #include "discord/interaction/interaction.h"
 
@@ -11,5 +10,3 @@
  */
 void trial_call(struct interaction *interaction, const char *command, json_t *args_take, json_t *boards_take,
 	interaction_fn fn, kettle_fn end, void *arg);
-
-#endif

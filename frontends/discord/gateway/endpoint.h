@@ -3,8 +3,7 @@
  * The alternative to the gateway: Discord posts signed interactions to this HTTP server. All functions and the event are
  * called on the loop thread.
  */
-#ifndef KETTLE_DISCORD_ENDPOINT_H
-#define KETTLE_DISCORD_ENDPOINT_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -40,5 +39,3 @@ int endpoint_new(const struct kettle_host *host, const struct endpoint_rules *ru
 int endpoint_port(const struct endpoint *endpoint);
 /* Stops the server: no event comes after this call. Frees the endpoint, then calls done(arg), after this returns. */
 void endpoint_stop(struct endpoint *endpoint, kettle_fn done, void *arg);
-
-#endif

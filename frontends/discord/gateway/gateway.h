@@ -3,8 +3,7 @@
  * The bot's connection to Discord's gateway, which recovers from all failures that are not fatal. All functions and
  * events are called on the loop thread; the connection itself has a thread of its own.
  */
-#ifndef KETTLE_DISCORD_GATEWAY_H
-#define KETTLE_DISCORD_GATEWAY_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -52,5 +51,3 @@ unsigned gateway_latency_ms(const struct gateway *gateway);
  * done(arg), after this returns. It takes at most GATEWAY_CLOSE_MS, or as long as a name server is silent.
  */
 void gateway_stop(struct gateway *gateway, kettle_fn done, void *arg);
-
-#endif

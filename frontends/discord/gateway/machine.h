@@ -7,8 +7,7 @@
  * monotonic clock. Everything is called on one thread. An action never calls the machine back: its results are
  * reported later.
  */
-#ifndef KETTLE_DISCORD_MACHINE_H
-#define KETTLE_DISCORD_MACHINE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -104,5 +103,3 @@ bool machine_stop(struct machine *machine);
 unsigned machine_latency_ms(const struct machine *machine);
 /* The number of malformed frames in the machine's life. */
 unsigned machine_malformed(const struct machine *machine);
-
-#endif

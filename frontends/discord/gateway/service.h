@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A thread that runs libwebsockets, and a queue of functions into it. */
-#ifndef KETTLE_DISCORD_SERVICE_H
-#define KETTLE_DISCORD_SERVICE_H
+#pragma once
 
 #include <kettle/error.h>
 #include <kettle/host.h>
@@ -28,5 +27,3 @@ int service_start(const struct kettle_host *host, const struct service_events *e
 void service_send(struct service *service, kettle_fn fn, void *arg);
 /* On the thread: makes it end when the running function returns. `ended` follows. */
 void service_quit(struct service *service);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Signatures of Discord's HTTP interactions: Ed25519 over the timestamp and the raw body. */
-#ifndef KETTLE_DISCORD_SIGNATURE_H
-#define KETTLE_DISCORD_SIGNATURE_H
+#pragma once
 
 #include <kettle/error.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ void signature_key_free(struct signature_key *key);
  */
 int signature_check(const struct signature_key *key, const char *signature, const char *timestamp, const void *body,
 	size_t size, int64_t now_s, int64_t max_age_s);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls of the core whose answers are shown by the command table alone. Loop thread. */
-#ifndef KETTLE_DISCORD_ANSWER_H
-#define KETTLE_DISCORD_ANSWER_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ bool answer_page(const char *arguments, size_t *ret_offset, const char **ret_wha
 void answer_call(struct interaction *interaction, const char *command, json_t *args_take, const char *file_name);
 /* Calls a command that may fail: then fn gets NULL, and the log gets the reason at debug level. */
 void answer_try(struct interaction *interaction, const char *command, json_t *args_take, interaction_fn fn, void *arg);
-
-#endif

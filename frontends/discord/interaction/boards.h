@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The leaderboards that a user may see, kept in memory, so that names complete at once. Loop thread. */
-#ifndef KETTLE_DISCORD_BOARDS_H
-#define KETTLE_DISCORD_BOARDS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -14,5 +13,3 @@
 void boards_get(struct interaction *interaction, interaction_fn fn, kettle_fn end, void *arg);
 /* Forgets the lists: a board, or the right to see one, has changed. */
 void boards_forget(struct bot *bot);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The bot as all conversations share it: the engine, Discord's REST, the settings, the guild. Loop thread. */
-#ifndef KETTLE_DISCORD_BOT_H
-#define KETTLE_DISCORD_BOT_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/host.h>
@@ -73,5 +72,3 @@ json_t *bot_actor(const struct bot *bot, const json_t *member);
 json_t *bot_own_actor(void);
 /* Whether this snowflake of an interaction or component is new; remembers it. */
 bool bot_is_new(struct bot *bot, const char *id);
-
-#endif

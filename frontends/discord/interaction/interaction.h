@@ -10,8 +10,7 @@
  *
  * A handler holds a reference while it works; interaction_call does so itself.
  */
-#ifndef KETTLE_DISCORD_INTERACTION_H
-#define KETTLE_DISCORD_INTERACTION_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -110,5 +109,3 @@ typedef void (*interaction_fn)(struct interaction *interaction, const json_t *re
  */
 void interaction_call(struct interaction *interaction, const char *command, json_t *args_take, interaction_fn fn,
 	kettle_fn end, void *arg);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Calls that happen later, to try again. Loop thread. */
-#ifndef KETTLE_DISCORD_LATER_H
-#define KETTLE_DISCORD_LATER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ void later_free(struct later *later); /* after later_stop; NULL is allowed */
 
 /* Calls fn(arg) once, about ms from now, or as soon as the bot stops. */
 void later_call(struct bot *bot, uint64_t ms, kettle_fn fn, void *arg);
-
-#endif

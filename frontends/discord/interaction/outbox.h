@@ -14,8 +14,7 @@
  * is made and again when Discord has told its number: {"channel", "since": when it was begun, "what": its present
  * contents (for a message only until its number is known), "id"?, "ping"?: the role that it notifies}.
  */
-#ifndef KETTLE_DISCORD_OUTBOX_H
-#define KETTLE_DISCORD_OUTBOX_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -91,5 +90,3 @@ void outbox_archive(struct bot *bot, const char *thread, outbox_fn done, void *a
  */
 bool outbox_answer(struct bot *bot, const char *method, const char *path, const char *token, int64_t expires_ms,
 	json_t *message_take, outbox_fn done, void *arg);
-
-#endif

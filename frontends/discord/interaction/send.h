@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sends messages: turns those of render/message.h into requests of rest/. Loop thread. */
-#ifndef KETTLE_DISCORD_SEND_H
-#define KETTLE_DISCORD_SEND_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -16,5 +15,3 @@
 void send_request(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg);
 /* The same for the outbox, which itself repeats a request after a fault. */
 void send_once(struct bot *bot, const char *method, const char *path, json_t *body_take, rest_fn done, void *arg);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads what an earlier process left in the plugin's state. Loop thread. */
-#ifndef KETTLE_DISCORD_STORED_H
-#define KETTLE_DISCORD_STORED_H
+#pragma once
 
 #include <jansson.h>
 
@@ -18,5 +17,3 @@ typedef void (*stored_fn)(void *arg, const char *key, json_t *value);
  * bot->later must exist. done may be NULL, and may be called at once.
  */
 void stored_each(struct bot *bot, const char *prefix, stored_fn each, kettle_fn done, void *arg);
-
-#endif

@@ -4,8 +4,7 @@
  * "files": [{"name", "text" or "base64"}], which become uploads when it is sent (interaction/send.h). Custom ids are
  * "verb" or "verb:arguments"; commands/dispatch.c knows the verbs.
  */
-#ifndef KETTLE_DISCORD_RENDER_MESSAGE_H
-#define KETTLE_DISCORD_RENDER_MESSAGE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdarg.h>
@@ -42,5 +41,3 @@ json_t *message_names(const json_t *names, size_t offset);
 void message_pages(json_t *message, const char *verb, const char *what, size_t offset, size_t limit, size_t count);
 /* Adds the member with which an edit removes all rows of a message. */
 void message_no_rows(json_t *message);
-
-#endif

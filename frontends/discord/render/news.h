@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The bot's announcements: events and leaderboards as Markdown, with all names escaped. New strings. All [any]. */
-#ifndef KETTLE_DISCORD_RENDER_NEWS_H
-#define KETTLE_DISCORD_RENDER_NEWS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -20,5 +19,3 @@ char *news_board_gone(const char *name);
 char *news_creator(const json_t *event);
 /* unit.*, storage.* and runner.*, for operators: a sentence. */
 char *news_operators(const json_t *event);
-
-#endif

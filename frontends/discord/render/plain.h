@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers of the core as lines of plain text, narrow enough for a block of code in a small window. Loop thread. */
-#ifndef KETTLE_DISCORD_RENDER_PLAIN_H
-#define KETTLE_DISCORD_RENDER_PLAIN_H
+#pragma once
 
 #include <jansson.h>
 
@@ -19,5 +18,3 @@ char *plain_report(const json_t *submission);
 json_t *plain_jobs(const json_t *submission);
 /* The submission's verdict on each device, in a line. New string. */
 char *plain_verdict(const json_t *submission);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The hosts from which attachments may be fetched. */
-#ifndef KETTLE_DISCORD_REST_DOWNLOAD_H
-#define KETTLE_DISCORD_REST_DOWNLOAD_H
+#pragma once
 
 #include <kettle/error.h>
 #include <stdbool.h>
@@ -11,5 +10,3 @@
  * allows http to this machine. EINVAL. [any]
  */
 int download_check(const char *url, const char *const *hosts, bool plain, struct kettle_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * Discord's limits: buckets, which Discord names in its answers, the requests of a second, and invalid answers. Times are
  * milliseconds of one monotonic clock.
  */
-#ifndef KETTLE_DISCORD_REST_LIMITS_H
-#define KETTLE_DISCORD_REST_LIMITS_H
+#pragma once
 
 #include "discord/rest/route.h"
 
@@ -35,5 +34,3 @@ void limits_answered(struct limits *limits, struct bucket *sent, const struct ro
 void limits_block(struct limits *limits, const struct route *route, bool global, uint64_t wait_ms, uint64_t now);
 /* Counts an answer that Discord calls invalid. true: it begins a pause. */
 bool limits_invalid(struct limits *limits, uint64_t now);
-
-#endif

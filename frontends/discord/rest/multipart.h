@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A message with files as one body (multipart/form-data). */
-#ifndef KETTLE_DISCORD_REST_MULTIPART_H
-#define KETTLE_DISCORD_REST_MULTIPART_H
+#pragma once
 
 #include "discord/rest/rest.h"
 
@@ -16,5 +15,3 @@ char *multipart_name(const char *name);
  * the content type with the boundary, which occurs nowhere else in the body; new string.
  */
 char *multipart_make(const char *payload, const struct rest_file *files, size_t count, struct buf *out);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Mentions. A message without "allowed_mentions" gets one that allows none, so no text pings a user.
  */
-#ifndef KETTLE_DISCORD_REST_REST_H
-#define KETTLE_DISCORD_REST_REST_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/host.h>
@@ -115,5 +114,3 @@ uint64_t rest_backoff(unsigned tries);
 
 /* The milliseconds that the last answered request took; -1: there was none. */
 int64_t rest_latency(const struct rest *rest);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the path of a request: its order, its limits, the message in it. */
-#ifndef KETTLE_DISCORD_REST_ROUTE_H
-#define KETTLE_DISCORD_REST_ROUTE_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -27,5 +26,3 @@ int route_parse(const char *method, const char *path, struct route *ret_route, s
 void route_free(struct route *route);
 /* The message in a request's body, borrowed; NULL: none. */
 json_t *route_message(const struct route *route, json_t *body);
-
-#endif

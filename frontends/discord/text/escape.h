@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Text that users supply, made harmless in a message. All [any]. */
-#ifndef KETTLE_DISCORD_TEXT_ESCAPE_H
-#define KETTLE_DISCORD_TEXT_ESCAPE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ char *escape_quotes(const char *text);
  * invalid tag: none.
  */
 void escape_code_block(struct buf *out, const char *language, const char *text);
-
-#endif

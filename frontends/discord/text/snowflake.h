@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Discord's identifiers, and the nonces by which it recognises a message that is sent again. All [any]. */
-#ifndef KETTLE_DISCORD_TEXT_SNOWFLAKE_H
-#define KETTLE_DISCORD_TEXT_SNOWFLAKE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ int64_t snowflake_time(uint64_t id);
 uint64_t snowflake_at(int64_t ms);
 /* The nonce of a message: the same for the same event (or other subject) in the same channel. */
 void snowflake_nonce(const char *event, const char *channel, char ret_nonce[NONCE_SIZE]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Splits a long text into messages. All [any]. */
-#ifndef KETTLE_DISCORD_TEXT_SPLIT_H
-#define KETTLE_DISCORD_TEXT_SPLIT_H
+#pragma once
 
 #include <jansson.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ size_t split_units(const char *text);
  * attached as a file, a new string; NULL: none.
  */
 json_t *split_messages(const char *markdown, size_t max_messages, char **ret_rest);
-
-#endif

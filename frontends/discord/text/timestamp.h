@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Times that Discord shows each reader in the reader's language and zone. All [any]. */
-#ifndef KETTLE_DISCORD_TEXT_TIMESTAMP_H
-#define KETTLE_DISCORD_TEXT_TIMESTAMP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@
 void timestamp_text(int64_t ms, char style, char ret_text[TIMESTAMP_SIZE]);
 /* The markup of a time in the core's answers; "–" for a text that is no time. */
 void timestamp_of(const char *iso, char style, char ret_text[TIMESTAMP_SIZE]);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a source may have lambdas of device code, which need a flag of nvcc that slows down compiling. */
-#ifndef KETTLE_CU_LAMBDA_H
-#define KETTLE_CU_LAMBDA_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -13,5 +12,3 @@
  * → contents, as in a plan. Pure. [any]
  */
 bool lambda_may_be_in(const json_t *files, const char *source);
-
-#endif

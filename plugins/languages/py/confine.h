@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Gives up an interpreter's rights before it imports anything, so that imports have none of kettle-exec's rights. */
-#ifndef KETTLE_PY_CONFINE_H
-#define KETTLE_PY_CONFINE_H
+#pragma once
 
 /*
  * For a process of root with one thread: confines the process and executes argv[0]. The process gets mounts of its
@@ -10,5 +9,3 @@
  * impossible, or if that user could not make the namespaces of a sandbox. The process must then exit.
  */
 void confine_execute(char *const *argv);
-
-#endif

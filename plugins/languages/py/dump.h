@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of a warm process as a file, from which python_shim.c continues. */
-#ifndef KETTLE_PY_DUMP_H
-#define KETTLE_PY_DUMP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -79,5 +78,3 @@ struct dump_process {
 int dump_write(int fd, const struct dump_process *process);
 /* Registers the thread's data with the kernel again. `resume` calls it first. */
 void dump_restore_kernel_state(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Explains the outcome of a step in Python where its output says more than its exit status. */
-#ifndef KETTLE_PY_EXPLAIN_H
-#define KETTLE_PY_EXPLAIN_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -20,5 +19,3 @@
 /* `interpret` of kettle/language.h; `self` is not used. KETTLE_ENOENT: nothing to add to the core's own reading. */
 int explain_outcome(
 	void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Boards made of a single reference file. */
-#ifndef KETTLE_PY_SINGLE_H
-#define KETTLE_PY_SINGLE_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -13,5 +12,3 @@ bool single_is_word(char c);
 /* The operation single_file of a language. [any] */
 int single_make(
 	void *self, const char *name, const char *text, size_t size, json_t **ret_task, struct kettle_error *err);
-
-#endif
