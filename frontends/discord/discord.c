@@ -405,9 +405,7 @@ start(void *self, struct kettle_error *err)
 		.seen = json_array()};
 	int rc = open_rest(run, err);
 	if (rc < 0) {
-		json_decref(run->events);
-		json_decref(run->bot.boards);
-		json_decref(run->bot.seen);
+		json_decref_all(run->events, run->bot.boards, run->bot.seen);
 		free(run);
 		return rc;
 	}
@@ -460,9 +458,7 @@ free_run(struct run *run)
 	creations_free(run->bot.creations);
 	outbox_free(run->bot.outbox);
 	later_free(run->bot.later);
-	json_decref(run->bot.boards);
-	json_decref(run->bot.seen);
-	json_decref(run->events);
+	json_decref_all(run->bot.boards, run->bot.seen, run->events);
 	free(run);
 }
 

@@ -132,10 +132,7 @@ exec_context_close(struct exec_context *exec)
 	cache_close(&exec->shared);
 	json_decref(exec->tried);
 	toolchain_free(exec->toolchain);
-	json_decref(exec->plan_schema);
-	json_decref(exec->facts);
-	json_decref(exec->gpus);
-	json_decref(exec->idle);
+	json_decref_all(exec->plan_schema, exec->facts, exec->gpus, exec->idle);
 	tool_report_free(&exec->tools);
 	cores_free(&exec->all);
 	cores_free(&exec->device);

@@ -106,8 +106,7 @@ static void
 take_look(struct job *job)
 {
 	struct device_lease *lease = &job->lease;
-	json_decref(lease->reading);
-	json_decref(lease->faults);
+	json_decref_all(lease->reading, lease->faults);
 	lease->reading = STEAL(lease->found_reading);
 	lease->faults = STEAL(lease->found_faults);
 	/* The smallest reading counts as the memory in use when idle. */
@@ -286,11 +285,7 @@ device_lease_close(struct job *job)
 {
 	struct device_lease *lease = &job->lease;
 	give_back(job);
-	free(lease->locks);
-	free(lease->names);
-	free(lease->slots);
+	free_all(lease->locks, lease->names, lease->slots);
 	strings_free(&lease->watch.gpus);
-	json_decref(lease->watch.idle);
-	json_decref(lease->reading);
-	json_decref(lease->faults);
+	json_decref_all(lease->watch.idle, lease->reading, lease->faults);
 }

@@ -253,8 +253,7 @@ jit_close(struct jit_cache *cache)
 	for (size_t i = 0; i < cache->count; i++)
 		jit_cache_layer_free(&cache->layers[i]);
 	cache->count = 0;
-	free(STEAL(cache->device));
-	free(STEAL(cache->trouble));
+	free_all(STEAL(cache->device), STEAL(cache->trouble));
 }
 
 void

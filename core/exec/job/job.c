@@ -334,8 +334,7 @@ job_free(struct job *job)
 	jit_close(&job->jit);
 	free(job->steps);
 	job->exec->sharing = job->exec->sharing && !job->own;
-	free(job->dir);
-	free(job->artifacts);
+	free_all(job->dir, job->artifacts);
 	run_line_close(&job->line);
 	free(job);
 }

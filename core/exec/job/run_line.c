@@ -206,8 +206,7 @@ void
 run_line_close(struct run_line *line)
 {
 	for (size_t i = 0; i < line->unit.count; i++) {
-		free(line->unit.devices[i].gpu);
-		free(line->unit.devices[i].lock);
+		free_all(line->unit.devices[i].gpu, line->unit.devices[i].lock);
 		cores_free(&line->unit.devices[i].cores);
 	}
 	free(line->unit.devices);

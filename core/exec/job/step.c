@@ -398,8 +398,7 @@ step_close(struct step *step)
 {
 	step_reset(step);
 	for (size_t i = 0; i < step->count; i++) {
-		free(step->processes[i].dir);
-		free(step->processes[i].temporary);
+		free_all(step->processes[i].dir, step->processes[i].temporary);
 		strings_free(&step->processes[i].words);
 		strings_free(&step->processes[i].roots);
 	}
@@ -409,21 +408,14 @@ step_close(struct step *step)
 	cores_free(&step->cores);
 	manifest_free(&step->outputs);
 	manifest_free(&step->artifacts.manifest);
-	json_decref(step->cache.texts);
-	json_decref(step->jit.left);
-	free(step->jit.trouble);
-	free(step->jit.input);
+	json_decref_all(step->cache.texts, step->jit.left);
+	free_all(step->jit.trouble, step->jit.input);
 	warm_layer_release(step->jit.warm);
-	json_decref(step->outcome);
-	json_decref(step->gpus.reading);
-	json_decref(step->gpus.throttled);
+	json_decref_all(step->outcome, step->gpus.reading, step->gpus.throttled);
 	if (step->cache.recorder)
 		(void)recorder_end(step->cache.recorder, &step->cache.reads);
 	reads_free(&step->cache.reads);
-	free(step->tools.missing);
-	free(step->artifacts.cut);
-	free(step->dir);
-	free(step->kept);
+	free_all(step->tools.missing, step->artifacts.cut, step->dir, step->kept);
 }
 
 /* Whether the job makes shared results and so sends no events. */

@@ -232,11 +232,8 @@ execconfig_reported(const struct execconfig *config)
 void
 execconfig_close(struct execconfig *config)
 {
-	json_decref(config->root);
-	json_decref(config->reports);
-	free(config->file);
-	free(config->state);
-	free(config->locks);
+	json_decref_all(config->root, config->reports);
+	free_all(config->file, config->state, config->locks);
 	cores_free(&config->build_cores);
 	*config = (struct execconfig){0};
 }

@@ -154,11 +154,9 @@ static void
 close_job(struct sealed_job *job)
 {
 	explicit_bzero(job->key, sizeof(job->key));
-	json_decref(job->content);
-	json_decref(job->done);
+	json_decref_all(job->content, job->done);
 	spool_close(&job->spool);
-	free(job->artifacts);
-	free(job->name);
+	free_all(job->artifacts, job->name);
 	if (job->progress >= 0)
 		close(job->progress);
 }

@@ -72,10 +72,7 @@ toolchain_new(const struct execconfig *config, const char *memory)
 static void
 entry_free(struct entry *entry)
 {
-	free(entry->tool.name);
-	free(entry->tool.path);
-	free(entry->tool.real);
-	free(entry->tool.packages);
+	free_all(entry->tool.name, entry->tool.path, entry->tool.real, entry->tool.packages);
 	for (size_t i = 0; i < entry->tool.roots_count; i++)
 		free(entry->tool.roots[i]);
 	json_decref(entry->facts.json);
@@ -96,8 +93,7 @@ toolchain_free(struct toolchain *toolchain)
 	json_decref(toolchain->memory);
 	(void)pthread_cond_destroy(&toolchain->idle);
 	(void)pthread_mutex_destroy(&toolchain->lock);
-	free(toolchain->memory_file);
-	free(toolchain);
+	free_all(toolchain->memory_file, toolchain);
 }
 
 void
@@ -719,10 +715,7 @@ toolchain_report(struct toolchain *toolchain)
 void
 tool_report_free(struct tool_report *report)
 {
-	json_decref(report->versions);
-	json_decref(report->paths);
-	json_decref(report->packages);
-	json_decref(report->parts);
+	json_decref_all(report->versions, report->paths, report->packages, report->parts);
 	*report = (struct tool_report){0};
 }
 

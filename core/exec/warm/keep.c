@@ -50,8 +50,7 @@ free_entry(struct warm_keep *keep, struct warm_entry *entry)
 	if (keep->current == entry)
 		keep->current = NULL;
 	warm_order_free(&entry->order);
-	free(entry->key);
-	free(entry);
+	free_all(entry->key, entry);
 }
 
 static void

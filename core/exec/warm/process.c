@@ -34,14 +34,11 @@ warm_free_process(struct warm_process *process)
 	warm_layer_release(process->layer);
 	warm_order_free(&process->order);
 	json_decref(process->paths);
-	free(process->lines);
-	free(process->trouble);
-	free(process->private);
+	free_all(process->lines, process->trouble, process->private);
 	image_remove(&process->image);
 	free(process->home);
 	buf_free(&process->printed);
-	free(process->key);
-	free(process);
+	free_all(process->key, process);
 }
 
 static void

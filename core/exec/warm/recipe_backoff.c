@@ -44,8 +44,7 @@ static void
 free_backoff(struct warm *warm, struct recipe_backoff *backoff)
 {
 	LIST_REMOVE(warm->refused, backoff);
-	free(backoff->key);
-	free(backoff);
+	free_all(backoff->key, backoff);
 }
 
 /* Adds an entry, in place of the oldest if there are many. Takes the key. */

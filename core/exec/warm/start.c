@@ -38,9 +38,7 @@ warm_order_make(struct warm_order *order, const struct warm_key *key)
 void
 warm_order_free(struct warm_order *order)
 {
-	free(order->name);
-	free(order->path);
-	free(order->real);
+	free_all(order->name, order->path, order->real);
 	strings_free(&order->modules);
 	strings_free(&order->recipes);
 	json_decref(order->environment);

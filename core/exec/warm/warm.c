@@ -105,8 +105,7 @@ warm_free(struct warm *warm)
 		warm_layer_forget(STEAL(warm->list->layer));
 		warm_free_process(warm->list);
 	}
-	free(warm->module);
-	free(warm->stand_in);
+	free_all(warm->module, warm->stand_in);
 	strings_free(&warm->entitled);
 	warm_free_backoffs(warm);
 	free(warm);

@@ -113,8 +113,7 @@ static void
 unpacking_free(void *arg)
 {
 	struct unpacking *unpacking = arg;
-	free(unpacking->dir);
-	free(unpacking->below);
+	free_all(unpacking->dir, unpacking->below);
 	json_decref(unpacking->files);
 	free(unpacking);
 }
@@ -223,8 +222,7 @@ artifacts_end(struct run *run)
 	struct artifacts *artifacts = run->work;
 	if (artifacts->part)
 		save_remove_below(artifacts->dir, artifacts->part);
-	free(artifacts->part);
-	free(artifacts->dir);
+	free_all(artifacts->part, artifacts->dir);
 	json_decref(artifacts->list);
 	free(artifacts);
 }

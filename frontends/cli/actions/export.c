@@ -91,8 +91,7 @@ export_end(struct run *run)
 		fclose(export->out);
 	if (export->beside)
 		unlink(export->beside);
-	free(export->beside);
-	free(export);
+	free_all(export->beside, export);
 }
 
 /* ---- writing ---- */

@@ -491,8 +491,7 @@ args_parse(const json_t *command, const struct args_option *own, int argc, const
 void
 args_free(struct args *args)
 {
-	json_decref(args->values);
-	json_decref(args->own);
+	json_decref_all(args->values, args->own);
 	*args = (struct args){0};
 }
 

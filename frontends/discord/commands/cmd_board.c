@@ -158,9 +158,7 @@ views_unref(void *arg)
 	struct views *views = arg;
 	if (--views->references > 0)
 		return;
-	json_decref(views->answer);
-	json_decref(views->mine);
-	json_decref(views->shown);
+	json_decref_all(views->answer, views->mine, views->shown);
 	free(views);
 }
 

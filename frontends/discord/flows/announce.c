@@ -509,6 +509,5 @@ announce_free(struct announce *announce)
 	if (!announce)
 		return;
 	json_decref(announce->told);
-	free(announce->full_since);
-	free(announce);
+	free_all(announce->full_since, announce);
 }

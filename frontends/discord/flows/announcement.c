@@ -31,12 +31,8 @@ free_announcement(struct announcement *a)
 		at = &(*at)->next;
 	if (*at)
 		*at = a->next;
-	json_decref(a->event);
-	json_decref(a->result);
-	json_decref(a->board);
-	json_decref(a->item);
-	free(a->key);
-	free(a);
+	json_decref_all(a->event, a->result, a->board, a->item);
+	free_all(a->key, a);
 }
 
 /* Whether no earlier event of the same leaderboard is waiting. */
@@ -149,9 +145,7 @@ try_later(struct announcement *a)
 	bot_log(a->bot, a->tries == 0 ? KETTLE_LOG_WARNING : KETTLE_LOG_DEBUG,
 		"The event %lld (%s) cannot be announced now and will be tried again: %s", (long long)a->seq, a->kind,
 		a->err.message);
-	json_decref(STEAL(a->result));
-	json_decref(STEAL(a->board));
-	json_decref(STEAL(a->item));
+	json_decref_all(STEAL(a->result), STEAL(a->board), STEAL(a->item));
 	a->open = false;
 	later_call(a->bot, rest_backoff(++a->tries), on_retry, a);
 }

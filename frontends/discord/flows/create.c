@@ -55,8 +55,7 @@ creation_unref(void *arg)
 	if (--creation->references > 0)
 		return;
 	interaction_unref(creation->interaction);
-	json_decref(creation->form);
-	json_decref(creation->task);
+	json_decref_all(creation->form, creation->task);
 	free(creation);
 }
 

@@ -73,10 +73,7 @@ data_of(const struct report *report)
 static void
 free_report(struct report *report)
 {
-	json_decref(report->event);
-	json_decref(report->messages);
-	json_decref(report->files);
-	json_decref(report->fetched);
+	json_decref_all(report->event, report->messages, report->files, report->fetched);
 	buf_free(&report->bytes);
 	free(report);
 }

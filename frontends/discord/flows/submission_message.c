@@ -113,8 +113,7 @@ submission_message_free(struct submission_message *msg)
 	progress_free(msg->progress);
 	interaction_unref(msg->interaction);
 	json_decref(msg->record);
-	free(msg->last);
-	free(msg);
+	free_all(msg->last, msg);
 }
 
 /* ---- the message ---- */
@@ -633,6 +632,5 @@ lives_free(struct submission_messages *lives)
 	for (size_t i = 0; i < lives->count; i++)
 		submission_message_free(lives->list[i]);
 	json_decref(lives->unplaced);
-	free(lives->list);
-	free(lives);
+	free_all(lives->list, lives);
 }

@@ -83,8 +83,7 @@ attempt_free(void *arg)
 		restored(attempt->bot->submit);
 	interaction_unref(attempt->interaction);
 	json_decref(attempt->form);
-	free(attempt->code);
-	free(attempt);
+	free_all(attempt->code, attempt);
 }
 
 static char *

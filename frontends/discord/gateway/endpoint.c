@@ -165,8 +165,7 @@ static void
 free_endpoint(struct endpoint *e)
 {
 	signature_key_free(e->key);
-	free(e->remembered);
-	free(e);
+	free_all(e->remembered, e);
 }
 
 static void

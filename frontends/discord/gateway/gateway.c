@@ -463,8 +463,7 @@ take_message(void *arg)
 			break;
 		}
 	}
-	free(message->text);
-	free(message);
+	free_all(message->text, message);
 }
 
 static void
@@ -474,8 +473,7 @@ post(struct gateway *g, struct message content)
 	message->gateway = g;
 	if (g->host->post(g->host, take_message, message) < 0) {
 		json_decref(message->data);
-		free(message->text);
-		free(message);
+		free_all(message->text, message);
 	}
 }
 
@@ -608,8 +606,7 @@ ended(void *arg)
 	buf_free(&g->connection.frame);
 	free(g->connection.url);
 	machine_free(g->machine);
-	free(g->ca_file);
-	free(g);
+	free_all(g->ca_file, g);
 	if (done)
 		done(done_arg);
 }
@@ -639,9 +636,7 @@ take_fetched(void *arg)
 		machine_fetch_failed(g->machine, now_ms(), fetched->ms, fetched->why);
 	if (g->context)
 		follow(g);
-	free(fetched->url);
-	free(fetched->why);
-	free(fetched);
+	free_all(fetched->url, fetched->why, fetched);
 }
 
 static void
@@ -693,8 +688,7 @@ gateway_new(const struct kettle_host *host, const struct gateway_rules *rules, c
 	int rc = service_start(host, &service_events, g, &g->service, err);
 	if (rc < 0) {
 		machine_free(g->machine);
-		free(g->ca_file);
-		free(g);
+		free_all(g->ca_file, g);
 		return rc;
 	}
 	*ret_gateway = g;

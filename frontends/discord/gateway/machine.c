@@ -102,11 +102,7 @@ machine_free(struct machine *m)
 {
 	if (!m)
 		return;
-	free(m->token);
-	free(m->url);
-	free(m->session);
-	free(m->resume_url);
-	free(m);
+	free_all(m->token, m->url, m->session, m->resume_url, m);
 }
 
 /* Returns a number from 0 to below `below` (SplitMix64). */

@@ -90,8 +90,7 @@ static void
 free_shown(void *arg)
 {
 	struct shown *shown = arg;
-	free(shown->command);
-	free(shown->file_name);
+	free_all(shown->command, shown->file_name);
 	json_decref(shown->args);
 	free(shown);
 }
@@ -137,8 +136,7 @@ on_tried(void *arg, const struct kettle_error *err, json_t *result)
 		bot_log(attempt->interaction->bot, KETTLE_LOG_DEBUG, "%s has no answer: %s", attempt->command, err->message);
 	attempt->fn(attempt->interaction, err->code < 0 ? NULL : result, attempt->arg);
 	interaction_unref(attempt->interaction);
-	free(attempt->command);
-	free(attempt);
+	free_all(attempt->command, attempt);
 }
 
 void

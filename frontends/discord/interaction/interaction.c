@@ -152,9 +152,7 @@ interaction_unref(struct interaction *interaction)
 {
 	if (!interaction || --interaction->references > 0)
 		return;
-	json_decref(interaction->actor);
-	json_decref(interaction->options);
-	json_decref(interaction->data);
+	json_decref_all(interaction->actor, interaction->options, interaction->data);
 	free(interaction);
 }
 

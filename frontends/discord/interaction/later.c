@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/xalloc.h"
 
 #define TICK_MS 500
@@ -68,8 +69,7 @@ later_free(struct later *later)
 {
 	if (!later)
 		return;
-	free(later->waits);
-	free(later);
+	free_all(later->waits, later);
 }
 
 void

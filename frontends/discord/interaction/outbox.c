@@ -96,11 +96,7 @@ first_of(struct outbox *outbox, const char *lane)
 static void
 free_row(struct row *row)
 {
-	free(row->lane);
-	free(row->key);
-	free(row->method);
-	free(row->ping);
-	free(row->user);
+	free_all(row->lane, row->key, row->method, row->ping, row->user);
 	json_decref(row->what);
 	free(row);
 }

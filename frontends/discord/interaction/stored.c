@@ -27,8 +27,7 @@ end(struct reading *reading)
 {
 	if (reading->done)
 		reading->done(reading->arg);
-	free(reading->after);
-	free(reading);
+	free_all(reading->after, reading);
 }
 
 static void read_page(void *arg);

@@ -90,8 +90,7 @@ sweep(struct limits *limits, bool all, uint64_t now)
 				continue;
 			}
 			*at = bucket->chain;
-			free(bucket->key);
-			free(bucket);
+			free_all(bucket->key, bucket);
 			limits->count--;
 		}
 	limits->sweep_at = 2 * limits->count + SWEEP_LEAST;
@@ -102,9 +101,7 @@ limits_free(struct limits *limits)
 {
 	sweep(limits, true, 0);
 	json_decref(limits->names);
-	free(limits->second.times);
-	free(limits->invalid.times);
-	free(limits);
+	free_all(limits->second.times, limits->invalid.times, limits);
 }
 
 /* Whether requests of a route have a bucket. Callbacks have none: each has an interaction of its own. */

@@ -104,11 +104,7 @@ static void
 free_call(struct call *call)
 {
 	route_free(&call->route);
-	free(call->method);
-	free(call->url);
-	free(call->type);
-	free(call->body);
-	free(call);
+	free_all(call->method, call->url, call->type, call->body, call);
 }
 
 static struct lane **
@@ -187,8 +183,7 @@ remove_call(struct call *call)
 	rest->bytes -= call->size;
 	if (TAILQ_EMPTY(&lane->calls)) {
 		*lane_at(rest, lane->key) = lane->chain;
-		free(lane->key);
-		free(lane);
+		free_all(lane->key, lane);
 	} else {
 		lane_place(rest, lane);
 	}
@@ -647,13 +642,9 @@ rest_free(struct rest *rest)
 	limits_free(rest->limits);
 	for (size_t i = 0; rest->cdn[i]; i++)
 		free(rest->cdn[i]);
-	free(rest->cdn);
-	free(rest->base);
+	free_all(rest->cdn, rest->base);
 	explicit_bzero(rest->authorization, strlen(rest->authorization));
-	free(rest->authorization);
-	free(rest->user_agent);
-	free(rest->token_option);
-	free(rest);
+	free_all(rest->authorization, rest->user_agent, rest->token_option, rest);
 }
 
 int64_t

@@ -126,9 +126,7 @@ route_parse(const char *method, const char *path, struct route *ret_route, struc
 void
 route_free(struct route *route)
 {
-	free(route->name);
-	free(route->major);
-	free(route->lane);
+	free_all(route->name, route->major, route->lane);
 }
 
 json_t *

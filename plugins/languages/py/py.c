@@ -593,10 +593,7 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 	builder.alone = make_alone(&builder);
 	add_steps(&builder);
 	*ret_plan = json_pack("{s:i, s:o, s:o}", "version", 1, "files", make_files(&builder), "steps", builder.steps);
-	json_decref(builder.modules);
-	json_decref(builder.preload);
-	json_decref(builder.recipes);
-	json_decref(builder.alone);
+	json_decref_all(builder.modules, builder.preload, builder.recipes, builder.alone);
 	return 0;
 }
 
