@@ -622,14 +622,8 @@ start(struct exec_context *exec, json_t *line_take, bool own, struct kettle_erro
 		return rc;
 	}
 	struct kettle_error error = {0};
-	struct job *job = xmalloc(sizeof(*job));
-	*job = (struct job){.exec = exec,
-		.line = line,
-		.own = own,
-		.advance = job_advance,
-		.devices_held = job_devices_held,
-		.lose = job_lose,
-		.received_ns = time_monotonic_ns()};
+	struct job *job = xnew(struct job, .exec = exec, .line = line, .own = own, .advance = job_advance,
+		.devices_held = job_devices_held, .lose = job_lose, .received_ns = time_monotonic_ns());
 	if (accept_line(job, &error) != 0) {
 		job->refused = error.code;
 		set_status(job, JOB_LOST);

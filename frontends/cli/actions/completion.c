@@ -77,8 +77,8 @@ call_core(const struct kettle_host *host, const struct complete_live *live, cons
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *args = json_pack("{s:s, s:s*, s:s*, s:b}", "what", live->what, "prefix", live->prefix,
 		"leaderboard", strcmp(live->what, "device") == 0 ? live->leaderboard : NULL, "others", live->others);
-	struct completion *completion = xcalloc(1, sizeof(*completion));
-	*completion = (struct completion){.host = host, .live = *live, .done = done, .done_arg = done_arg};
+	struct completion *completion =
+		xnew(struct completion, .host = host, .live = *live, .done = done, .done_arg = done_arg);
 	/* NULL: a word is not UTF-8. */
 	if (args && host->timer_start(host, COMPLETE_LIMIT_MS, 0, on_limit, completion, &completion->timer, &err) == 0) {
 		if (host->call(host, actor, "complete", args, on_names, completion) == 0)

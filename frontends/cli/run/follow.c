@@ -212,8 +212,7 @@ follow_begin(struct run *run, int64_t id, int64_t after, const json_t *filter, f
 	struct kettle_error *err)
 {
 	const struct kettle_host *host = run->host;
-	struct follow *follow = xmalloc(sizeof(*follow));
-	*follow = (struct follow){.run = run, .id = id, .solution = solution};
+	struct follow *follow = xnew(struct follow, .run = run, .id = id, .solution = solution);
 	run->work = follow;
 	run->ended = follow_end;
 	run->interrupted = interrupted;

@@ -136,9 +136,8 @@ input_start(const struct kettle_host *host, const char *path, size_t max, bool l
 	int fds[2];
 	if (pipe2(fds, O_CLOEXEC) != 0)
 		return kettle_fail(err, KETTLE_EIO, "`%s` cannot be read: %s.", path, strerror(errno));
-	struct input *input = xcalloc(1, sizeof(*input));
-	*input = (struct input){
-		.path = xstrdup(path), .max = max, .line = line, .fn = fn, .arg = arg, .cancel = fds[1], .cancelled = fds[0]};
+	struct input *input = xnew(struct input, .path = xstrdup(path), .max = max, .line = line, .fn = fn, .arg = arg,
+		.cancel = fds[1], .cancelled = fds[0]);
 	int rc = host->work(host, input_work, input_after, input, err);
 	if (rc) {
 		input_free(input);

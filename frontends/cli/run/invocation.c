@@ -169,8 +169,8 @@ void
 run_work(struct run *run, kettle_fn work, kettle_fn drop, void *arg, void (*fn)(struct run *run, void *arg))
 {
 	struct kettle_error err = {0};
-	struct run_work_call *working = xmalloc(sizeof(*working));
-	*working = (struct run_work_call){.call = call_new(run), .work = work, .drop = drop, .arg = arg, .fn = fn};
+	struct run_work_call *working =
+		xnew(struct run_work_call, .call = call_new(run), .work = work, .drop = drop, .arg = arg, .fn = fn);
 	if (run->host->work(run->host, work_begin, work_done, working, &err) == 0)
 		return;
 	call_end(working->call);
@@ -404,8 +404,7 @@ run_post_done(const struct kettle_host *host, void (*done)(void *arg, int status
 		status = status == RUN_OK ? RUN_ENGINE : status;
 	}
 	fflush(stderr);
-	struct invocation_end *ending = xmalloc(sizeof(*ending));
-	*ending = (struct invocation_end){.done = done, .arg = done_arg, .status = status};
+	struct invocation_end *ending = xnew(struct invocation_end, .done = done, .arg = done_arg, .status = status);
 	if (host->post(host, on_ended, ending) == 0)
 		return;
 	free(ending);

@@ -92,8 +92,7 @@ on_list(struct interaction *interaction, const json_t *boards, void *arg)
 static void
 show_list(struct interaction *interaction, size_t offset, bool all)
 {
-	struct list *list = xmalloc(sizeof(*list));
-	*list = (struct list){offset, all};
+	struct list *list = xnew(struct list, offset, all);
 	if (all)
 		interaction_call(interaction, "leaderboard.list", json_pack("{s:b}", "all", 1), on_list, free, list);
 	else

@@ -43,8 +43,8 @@ struct creation {
 static struct creation *
 creation_new(struct interaction *interaction, json_t *form_take)
 {
-	struct creation *creation = xcalloc(1, sizeof(*creation));
-	*creation = (struct creation){.references = 1, .interaction = interaction_ref(interaction), .form = form_take};
+	struct creation *creation =
+		xnew(struct creation, .references = 1, .interaction = interaction_ref(interaction), .form = form_take);
 	return creation;
 }
 
@@ -430,8 +430,7 @@ on_old(void *arg, const char *key, json_t *form)
 struct creations *
 creations_new(struct bot *bot)
 {
-	struct creations *creations = xmalloc(sizeof(*creations));
-	*creations = (struct creations){bot, json_object()};
+	struct creations *creations = xnew(struct creations, bot, json_object());
 	stored_each(bot, KEY_PREFIX, on_old, NULL, bot);
 	return creations;
 }

@@ -115,8 +115,7 @@ static void
 on_boards(struct interaction *interaction, const json_t *boards, void *arg)
 {
 	const struct menu *asked = arg;
-	struct menu *menu = xmalloc(sizeof(*menu));
-	*menu = (struct menu){asked->offset, json_incref((json_t *)boards)};
+	struct menu *menu = xnew(struct menu, asked->offset, json_incref((json_t *)boards));
 	answer_try(interaction, "user.show", json_object(), on_user, menu);
 }
 

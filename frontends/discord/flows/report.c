@@ -626,13 +626,9 @@ ask(void *arg)
 void
 report_begin(struct submission_message *msg, const json_t *event)
 {
-	struct report *report = xcalloc(1, sizeof(*report));
-	*report = (struct report){.msg = msg,
-		.event = json_deep_copy(event),
-		.job = submission_message_job(msg, member_int(json_object_get(event, "data"), "job")),
-		.messages = json_array(),
-		.files = json_array(),
-		.fetched = json_array()};
+	struct report *report = xnew(struct report, .msg = msg, .event = json_deep_copy(event),
+		.job = submission_message_job(msg, member_int(json_object_get(event, "data"), "job")), .messages = json_array(),
+		.files = json_array(), .fetched = json_array());
 	set_line(report, NULL);
 	msg->changed = true;
 	ask(report);

@@ -466,12 +466,9 @@ static struct submission_message *
 add_live(struct submission_messages *lives, struct interaction *interaction, json_t *record_take)
 {
 	const struct kettle_host *host = lives->bot->host;
-	struct submission_message *msg = xcalloc(1, sizeof(*msg));
-	*msg = (struct submission_message){.bot = lives->bot,
-		.interaction = interaction_ref(interaction),
-		.record = record_take,
-		.progress = progress_new(&no_terminal, true),
-		.changed = true};
+	struct submission_message *msg =
+		xnew(struct submission_message, .bot = lives->bot, .interaction = interaction_ref(interaction),
+			.record = record_take, .progress = progress_new(&no_terminal, true), .changed = true);
 	json_array_each(json_object_get(record_take, "jobs"), job)
 		if (!json_object_get(job, "line"))
 			progress_queued(msg->progress, json_text_or_empty(job, "device"), -1, -1, "");
@@ -603,8 +600,7 @@ struct submission_messages *
 lives_new(struct bot *bot, kettle_fn done, void *arg)
 {
 	const struct kettle_host *host = bot->host;
-	struct submission_messages *lives = xcalloc(1, sizeof(*lives));
-	*lives = (struct submission_messages){.bot = bot, .done = done, .arg = arg};
+	struct submission_messages *lives = xnew(struct submission_messages, .bot = bot, .done = done, .arg = arg);
 	(void)host->timer_start(host, TICK_MS, TICK_MS, on_tick, lives, &lives->timer, NULL);
 	stored_each(bot, KEY_PREFIX, on_record, on_records, lives);
 	return lives;

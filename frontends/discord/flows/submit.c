@@ -61,9 +61,8 @@ struct submit {
 static struct attempt *
 attempt_new(struct interaction *interaction, json_t *form_take)
 {
-	struct attempt *attempt = xcalloc(1, sizeof(*attempt));
-	*attempt =
-		(struct attempt){.bot = interaction->bot, .interaction = interaction_ref(interaction), .form = form_take};
+	struct attempt *attempt =
+		xnew(struct attempt, .bot = interaction->bot, .interaction = interaction_ref(interaction), .form = form_take);
 	return attempt;
 }
 
@@ -497,8 +496,8 @@ on_asks(void *arg)
 struct submit *
 submit_new(struct bot *bot, kettle_fn done, void *arg)
 {
-	struct submit *submit = xcalloc(1, sizeof(*submit));
-	*submit = (struct submit){.bot = bot, .pending_menus = json_object(), .restoring = 1, .done = done, .arg = arg};
+	struct submit *submit =
+		xnew(struct submit, .bot = bot, .pending_menus = json_object(), .restoring = 1, .done = done, .arg = arg);
 	stored_each(bot, ASK_PREFIX, on_ask, on_asks, submit);
 	return submit;
 }

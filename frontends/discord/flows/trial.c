@@ -77,8 +77,8 @@ trial_call(struct interaction *interaction, const char *command, json_t *args_ta
 	interaction_fn fn, kettle_fn end, void *arg)
 {
 	const struct kettle_host *host = interaction->bot->host;
-	struct trial *trial = xmalloc(sizeof(*trial));
-	*trial = (struct trial){.interaction = interaction, .boards = boards_take, .fn = fn, .end = end, .arg = arg};
+	struct trial *trial =
+		xnew(struct trial, .interaction = interaction, .boards = boards_take, .fn = fn, .end = end, .arg = arg);
 	AUTO_JSON json_t *filter = json_pack("{s:b}", "task_run", 1);
 	trial->subscribed =
 		host->subscribe(host, interaction->actor, filter, -1, on_event, trial, &trial->subscription, NULL) == 0;

@@ -76,8 +76,7 @@ take_message(void *arg)
 static void
 hand_over(struct endpoint *e, const json_t *data)
 {
-	struct message *message = xmalloc(sizeof(*message));
-	*message = (struct message){.endpoint = e, .data = json_incref((json_t *)data)};
+	struct message *message = xnew(struct message, .endpoint = e, .data = json_incref((json_t *)data));
 	(void)__atomic_add_fetch(&e->waiting, 1, __ATOMIC_ACQ_REL);
 	if (e->host->post(e->host, take_message, message) < 0) {
 		json_decref(message->data);
@@ -194,13 +193,9 @@ endpoint_new(const struct kettle_host *host, const struct endpoint_rules *rules,
 	int rc = signature_key_new(rules->public_key, &key, err);
 	if (rc < 0)
 		return rc;
-	struct endpoint *e = xcalloc(1, sizeof(*e));
-	*e = (struct endpoint){.host = host,
-		.interaction = interaction,
-		.arg = arg,
-		.max_age_s = rules->max_age_s ? rules->max_age_s : ENDPOINT_AGE_S,
-		.key = key,
-		.remembered = xcalloc(ENDPOINT_REMEMBERED_MAX, sizeof(*e->remembered))};
+	struct endpoint *e = xnew(struct endpoint, .host = host, .interaction = interaction, .arg = arg,
+		.max_age_s = rules->max_age_s ? rules->max_age_s : ENDPOINT_AGE_S, .key = key,
+		.remembered = xcalloc(ENDPOINT_REMEMBERED_MAX, sizeof(*e->remembered)));
 	rc = http_server_start(host, &server_rules, &events, e, &e->server, err);
 	if (rc < 0) {
 		free_endpoint(e);

@@ -164,8 +164,7 @@ service_start(const struct kettle_host *host, const struct service_events *event
 void
 service_send(struct service *service, kettle_fn fn, void *arg)
 {
-	struct order *order = xmalloc(sizeof(*order));
-	*order = (struct order){.fn = fn, .arg = arg};
+	struct order *order = xnew(struct order, .fn = fn, .arg = arg);
 	(void)pthread_mutex_lock(&service->lock);
 	*service->last = order;
 	service->last = &order->next;

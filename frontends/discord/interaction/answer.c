@@ -114,8 +114,7 @@ show(struct interaction *interaction, const json_t *result, void *arg)
 void
 answer_call(struct interaction *interaction, const char *command, json_t *args_take, const char *file_name)
 {
-	struct shown *shown = xmalloc(sizeof(*shown));
-	*shown = (struct shown){xstrdup(command), xstrdup(file_name), json_incref(args_take)};
+	struct shown *shown = xnew(struct shown, xstrdup(command), xstrdup(file_name), json_incref(args_take));
 	interaction_call(interaction, command, args_take, show, free_shown, shown);
 }
 
@@ -142,8 +141,7 @@ on_tried(void *arg, const struct kettle_error *err, json_t *result)
 void
 answer_try(struct interaction *interaction, const char *command, json_t *args_take, interaction_fn fn, void *arg)
 {
-	struct attempt *attempt = xmalloc(sizeof(*attempt));
-	*attempt = (struct attempt){interaction_ref(interaction), xstrdup(command), fn, arg};
+	struct attempt *attempt = xnew(struct attempt, interaction_ref(interaction), xstrdup(command), fn, arg);
 	int rc = bot_call(interaction->bot, interaction->actor, command, args_take, on_tried, attempt);
 	json_decref(args_take);
 	if (rc < 0)

@@ -70,8 +70,7 @@ boards_get(struct interaction *interaction, interaction_fn fn, kettle_fn end, vo
 			end(arg);
 		return;
 	}
-	struct wanted *wanted = xmalloc(sizeof(*wanted));
-	*wanted = (struct wanted){fn, end, arg, interaction->bot->boards_generation};
+	struct wanted *wanted = xnew(struct wanted, fn, end, arg, interaction->bot->boards_generation);
 	interaction_call(interaction, "leaderboard.list", json_object(), on_boards, free_wanted, wanted);
 }
 

@@ -433,8 +433,7 @@ void
 interaction_call(struct interaction *interaction, const char *command, json_t *args_take, interaction_fn fn,
 	kettle_fn end, void *arg)
 {
-	struct call *call = xcalloc(1, sizeof(*call));
-	*call = (struct call){interaction_ref(interaction), fn, end, arg};
+	struct call *call = xnew(struct call, interaction_ref(interaction), fn, end, arg);
 	int rc = bot_call(interaction->bot, interaction->actor, command, args_take, on_answer, call);
 	json_decref(args_take);
 	if (rc == 0)

@@ -672,8 +672,8 @@ attempt(void *arg)
 static struct row *
 row_new(struct bot *bot, enum row_kind kind, const char *key, json_t *what_take, outbox_fn done, void *arg)
 {
-	struct row *row = xcalloc(1, sizeof(*row));
-	*row = (struct row){.bot = bot, .kind = kind, .key = xstrdup(key), .what = what_take, .done = done, .arg = arg};
+	struct row *row =
+		xnew(struct row, .bot = bot, .kind = kind, .key = xstrdup(key), .what = what_take, .done = done, .arg = arg);
 	return row;
 }
 
@@ -743,8 +743,7 @@ on_records(void *arg)
 struct outbox *
 outbox_new(struct bot *bot, kettle_fn done, void *arg)
 {
-	struct outbox *outbox = xcalloc(1, sizeof(*outbox));
-	*outbox = (struct outbox){.bot = bot, .kept = json_object(), .done = done, .arg = arg};
+	struct outbox *outbox = xnew(struct outbox, .bot = bot, .kept = json_object(), .done = done, .arg = arg);
 	for (size_t i = 0; i < CHAINS; i++)
 		TAILQ_INIT(&outbox->chains[i]);
 	stored_each(bot, KEY_PREFIX, on_record, on_records, outbox);

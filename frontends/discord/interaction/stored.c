@@ -89,7 +89,7 @@ read_page(void *arg)
 void
 stored_each(struct bot *bot, const char *prefix, stored_fn each, kettle_fn done, void *arg)
 {
-	struct reading *reading = xcalloc(1, sizeof(*reading));
-	*reading = (struct reading){.bot = bot, .prefix = prefix, .each = each, .done = done, .arg = arg};
+	struct reading *reading =
+		xnew(struct reading, .bot = bot, .prefix = prefix, .each = each, .done = done, .arg = arg);
 	read_page(reading);
 }
