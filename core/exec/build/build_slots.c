@@ -4,7 +4,6 @@
 
 #include "exec/build/build.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "base/list.h"

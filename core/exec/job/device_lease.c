@@ -15,7 +15,6 @@
 #include <config.h>
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

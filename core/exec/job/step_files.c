@@ -3,7 +3,6 @@
 #include <config.h>
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

@@ -15,7 +15,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>

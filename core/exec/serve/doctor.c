@@ -2,7 +2,6 @@
 /* kettle-exec --doctor: reports what this machine offers, what is missing, and how to get it. */
 #include <config.h>
 
-#include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>

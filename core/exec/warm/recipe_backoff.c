@@ -4,7 +4,6 @@
 
 #include "exec/warm/warm_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -4,7 +4,6 @@
 
 #include "exec/warm/warm_internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -4,12 +4,10 @@
 
 #include "cli/actions/actions.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/xalloc.h"
 #include "cli/render/render.h"
 #include "cli/run/follow.h"
 #include "common/wrap.h"

@@ -8,7 +8,6 @@
 
 #include "cli/actions/actions.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

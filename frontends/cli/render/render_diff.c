@@ -5,7 +5,6 @@
 #include "cli/render/render.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

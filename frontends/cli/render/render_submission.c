@@ -4,12 +4,9 @@
 
 #include "cli/render/render.h"
 
-#include <math.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
-#include "base/contents.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "common/format.h"

@@ -4,9 +4,6 @@
 
 #include "cli/run/menu.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/number.h"

@@ -14,7 +14,6 @@
 #include "discord/render/message.h"
 #include "discord/render/plain.h"
 #include "discord/text/escape.h"
-#include "discord/text/split.h"
 
 #define LIST_MAX 20     /* submissions that commands/table.c requests */
 #define CANCEL_MAX 5    /* buttons */

@@ -4,7 +4,6 @@
 
 #include "discord/commands/dispatch.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -5,7 +5,6 @@
 #include "discord/commands/options.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

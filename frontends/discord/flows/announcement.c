@@ -5,7 +5,6 @@
 #include "discord/flows/announcement.h"
 
 #include <kettle/frontend.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

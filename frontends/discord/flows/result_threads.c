@@ -10,7 +10,6 @@
 
 #include "discord/flows/result_threads.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"

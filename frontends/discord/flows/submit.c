@@ -6,14 +6,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/failpoint.h"
 #include "base/json_access.h"
-#include "base/number.h"
 #include "base/popcorn_header.h"
 #include "base/xalloc.h"
 #include "discord/flows/submission_message.h"

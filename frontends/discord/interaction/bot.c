@@ -4,7 +4,6 @@
 
 #include "discord/interaction/bot.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

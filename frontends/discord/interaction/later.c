@@ -5,7 +5,6 @@
 #include "discord/interaction/later.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/xalloc.h"

@@ -4,7 +4,6 @@
 
 #include "discord/render/news.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"

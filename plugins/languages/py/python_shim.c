@@ -20,7 +20,6 @@
 #include <config.h>
 
 #include <asm/prctl.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/prctl.h>
 #include <signal.h>
