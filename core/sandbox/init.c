@@ -419,6 +419,7 @@ init_complete(struct init *self)
 	uint64_t largest = (uint64_t)usage.ru_maxrss * 1024;
 	if (largest > result->memory_peak)
 		result->memory_peak = largest;
+	sandbox_plan_note_processes(self->plan, result->left_behind + UINT64_C(1));
 	if (self->plan->protections & SANDBOX_MOUNT)
 		sandbox_root_hits(self->plan);
 }

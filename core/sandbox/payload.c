@@ -154,9 +154,11 @@ set_limits(struct sandbox_plan *plan)
 		/* On Linux every user may lower a limit: EPERM comes only from a kernel without that limit. */
 		if (setrlimit(list[i].resource, &limit) && !(list[i].optional && errno == EPERM))
 			return -1;
-		/* Stores the actual value for the report. */
+		/* Stores the actual value for the report, and by which init sees that the limit is reached. */
 		if (list[i].resource == RLIMIT_NOFILE)
 			limits->open_files = value;
+		if (list[i].resource == RLIMIT_NPROC)
+			limits->processes = sandbox_plan_since(value, processes - limits->processes);
 	}
 	return 0;
 }

@@ -328,3 +328,10 @@ sandbox_plan_since(uint64_t count, uint64_t before)
 {
 	return count > before ? count - before : 0;
 }
+
+void
+sandbox_plan_note_processes(struct sandbox_plan *plan, uint64_t count)
+{
+	if (count > plan->result.processes_peak)
+		plan->result.processes_peak = count;
+}

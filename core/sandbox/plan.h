@@ -61,6 +61,7 @@ struct sandbox_result {
 	uint64_t parked_ns;    /* of that the payload's, by its clock */
 	uint64_t total_cpu_ns; /* at the end, of everything that was reaped */
 	uint32_t left_behind;
+	uint64_t processes_peak; /* processes and threads at once, as far as polls have seen */
 	unsigned hits;
 	uint64_t files_max;                   /* of the file system that has no room for more of them */
 	int status;                           /* of the payload, as wait reports it */
@@ -106,8 +107,9 @@ struct sandbox_plan {
 	size_t groups_count;
 	struct sock_fprog filter; /* len 0: none */
 	char *payload_stack;
-	void *watch_memory;     /* SANDBOX_WATCH_MEMORY bytes */
-	uint64_t watch_highest; /* sum of resident memory at the last exact count */
+	void *watch_memory;        /* SANDBOX_WATCH_MEMORY bytes */
+	uint64_t watch_highest;    /* sum of resident memory at the last exact count */
+	uint64_t watch_counted_ns; /* the time of the last count of processes */
 	unsigned machine_cores;
 	uint64_t sockets_max; /* more end the run */
 	struct sandbox_result result;
@@ -135,5 +137,7 @@ uint64_t sandbox_plan_now(void);
 uint64_t sandbox_plan_used(const struct rusage *usage);
 /* count - before, or 0 if that is negative. */
 uint64_t sandbox_plan_since(uint64_t count, uint64_t before);
+/* For init: this many processes and threads lived at once. */
+void sandbox_plan_note_processes(struct sandbox_plan *plan, uint64_t count);
 /* For init and the payload: stores the failed step with the current errno. Returns -1. */
 int sandbox_plan_failed(struct sandbox_plan *plan, const char *what, const char *path);

@@ -26,6 +26,7 @@
 
 #define MACHINE_SPARE_AGE_NS (UINT64_C(600) * 1000000000)
 #define MACHINE_DISKS_MAX 16
+#define PROCESSES_FORKING_PART 8 /* of the limit of processes */
 #define MACHINE_CGROUPS (SANDBOX_MEMORY_CGROUP | SANDBOX_PIDS_CGROUP | SANDBOX_CPU_CGROUP)
 
 /* An init made ahead of its run. */
@@ -475,6 +476,19 @@ report_most(const struct sandbox_plan *plan, struct sandbox_report *report)
 	most[SANDBOX_LIMIT_SOCKETS] = plan->sockets_max;
 }
 
+/*
+ * Whether a run without a cgroup for processes has reached its limit: the kernel counts no refusals. While hundreds of
+ * processes fork, those that are refused in a moment count as well, and the others stay below the limit.
+ */
+static bool
+reached_processes(const struct sandbox_plan *plan, enum sandbox_limit killed_by)
+{
+	bool by_user = plan->protections & SANDBOX_USER && !(plan->protections & SANDBOX_PIDS_CGROUP);
+	uint64_t most = plan->limits.processes;
+	bool late = killed_by == SANDBOX_LIMIT_WALL || killed_by == SANDBOX_LIMIT_CPU;
+	return by_user && most && plan->result.processes_peak >= (late ? most - most / PROCESSES_FORKING_PART : most);
+}
+
 static void
 report_usage(const struct sandbox_child *child, const struct rusage *usage, struct sandbox_report *report)
 {
@@ -490,6 +504,8 @@ report_usage(const struct sandbox_child *child, const struct rusage *usage, stru
 	uint64_t cpu_limit = child->plan->limits.cpu_ns;
 	if (report->limit == SANDBOX_LIMIT_NONE && cpu_limit && report->cpu_ns >= cpu_limit)
 		report->limit = SANDBOX_LIMIT_CPU;
+	if (reached_processes(child->plan, report->limit))
+		report->hits |= 1u << SANDBOX_LIMIT_PROCESSES;
 	if (!child->has_cgroup)
 		return;
 	uint64_t peak = sandbox_cgroup_memory_peak(cgroup);

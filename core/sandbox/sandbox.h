@@ -53,7 +53,7 @@ struct sandbox_report {
 	uint64_t cpu_ns;           /* user and system, whole tree */
 	uint64_t memory_peak;      /* bytes; of the tree */
 	uint32_t left_behind;      /* processes that outlived the payload and were killed */
-	/* 1 << limit that was reached without a kill: PROCESSES (with a cgroup), what was full at the end, FILE_SIZE. */
+	/* 1 << limit that was reached without a kill: PROCESSES, what was full at the end, FILE_SIZE. */
 	unsigned hits;
 	uint64_t most[SANDBOX_LIMIT_COUNT]; /* the values of the limits that the sandbox enforces; CPU in ns; else 0 */
 	unsigned protections;               /* those in force */

@@ -12,6 +12,9 @@
  * unmapping it. Sockets are counted in any case, as all network namespaces share the memory that TCP may have. With
  * namespaces the tree is all of /proc but init; without, init's descendants, with orphans, as init is a child
  * subreaper. Nothing is allocated.
+ *
+ * The number of processes and threads is noted too: where RLIMIT_NPROC limits them, nothing else shows that a run has
+ * reached the limit. Processes are counted more often than they are read.
  */
 #include <config.h>
 
@@ -44,10 +47,12 @@
 #define WATCH_SOCKETS 32            /* of a run, free */
 #define WATCH_DENTS_SIZE 4096
 #define NS_PER_S UINT64_C(1000000000)
+#define NS_PER_MS UINT64_C(1000000)
 
 struct watch_process {
 	pid_t pid, parent;
-	bool below; /* init */
+	bool below;       /* init */
+	uint64_t threads; /* at least 1: RLIMIT_NPROC counts a process that has ended until it is reaped */
 	uint64_t cpu_ticks;
 	uint64_t resident, shared; /* bytes; shared is a part of resident */
 	uint64_t more;             /* bytes: page tables, swap, what pipes can hold */
@@ -171,6 +176,10 @@ read_process(int proc, pid_t pid, struct watch_process *ret)
 		(void)strtoll(at, &at, 10);
 	for (int field = 14; field < 18; field++)
 		ret->cpu_ticks += next_number(&at);
+	for (int field = 18; field < 20; field++)
+		(void)strtoll(at, &at, 10);
+	ret->threads = next_number(&at);
+	ret->threads += ret->threads == 0;
 	if (!read_memory(proc, pid, ret) && state == 'Z')
 		read_memory_of_threads(proc, pid, ret);
 	return true;
@@ -192,27 +201,49 @@ mark_descendants(struct watch_tree *tree, pid_t init)
 	}
 }
 
-static void
-read_tree(int proc, bool namespaces, struct watch_tree *tree)
+/*
+ * The number of processes; their ids go into `tree` if it is not NULL. This needs far less time than reading them, which
+ * takes many seconds beside hundreds of busy ones.
+ */
+static size_t
+list_tree(int proc, struct watch_tree *tree)
 {
 	_Alignas(8) char dents[WATCH_DENTS_SIZE];
 	pid_t self = getpid();
 	long size;
-	tree->count = 0;
+	size_t count = 0;
 	(void)lseek(proc, 0, SEEK_SET);
 	while ((size = syscall(SYS_getdents64, proc, dents, sizeof(dents))) > 0)
-		for (long at = 0; at < size && tree->count < WATCH_TREE_MAX;) {
+		for (long at = 0; at < size && count < WATCH_TREE_MAX;) {
 			const struct watch_dirent *entry = (const struct watch_dirent *)(dents + at);
 			at += entry->reclen;
 			pid_t pid = entry->name[0] >= '1' && entry->name[0] <= '9' ? atoi(entry->name) : 0;
-			struct watch_process *process = &tree->list[tree->count];
-			if (pid > 0 && pid != self && read_process(proc, pid, process)) {
-				process->below = namespaces;
-				tree->count++;
-			}
+			if (pid <= 0 || pid == self)
+				continue;
+			if (tree)
+				tree->list[count].pid = pid;
+			count++;
 		}
+	if (tree)
+		tree->count = count;
+	return count;
+}
+
+/* Reads the listed processes; those that are gone leave the list. */
+static void
+read_tree(int proc, bool namespaces, struct watch_tree *tree)
+{
+	size_t listed = tree->count;
+	tree->count = 0;
+	for (size_t i = 0; i < listed; i++) {
+		struct watch_process *process = &tree->list[tree->count];
+		if (read_process(proc, tree->list[i].pid, process)) {
+			process->below = namespaces;
+			tree->count++;
+		}
+	}
 	if (!namespaces)
-		mark_descendants(tree, self);
+		mark_descendants(tree, getpid());
 }
 
 /* The file systems in memory that the payload writes to, and the bytes in them. */
@@ -316,6 +347,23 @@ mapped_size(int proc, pid_t pid, const struct watch_places *places)
 	return mapping.sum;
 }
 
+/* Notes how many processes were listed: with namespaces, all of them are of the run. */
+static void
+note_processes(struct sandbox_plan *plan, size_t listed)
+{
+	plan->watch_counted_ns = sandbox_plan_now();
+	if (plan->protections & SANDBOX_PID)
+		sandbox_plan_note_processes(plan, listed);
+}
+
+/* Counts the processes again if the last count is old: to read the memory of one that forks may take a second. */
+static void
+count_again(struct sandbox_plan *plan, int proc)
+{
+	if (sandbox_plan_since(sandbox_plan_now(), plan->watch_counted_ns) >= SANDBOX_WATCH_MS * NS_PER_MS)
+		note_processes(plan, list_tree(proc, NULL));
+}
+
 /* Proportional set size of a process in bytes, without files in those places; 0: it is gone. */
 static uint64_t
 proportional_size(int proc, pid_t pid, const struct watch_places *places)
@@ -331,12 +379,14 @@ proportional_size(int proc, pid_t pid, const struct watch_places *places)
 }
 
 static uint64_t
-exact_memory(int proc, const struct watch_tree *tree, const struct watch_places *places)
+exact_memory(struct sandbox_plan *plan, int proc, const struct watch_tree *tree, const struct watch_places *places)
 {
 	uint64_t sum = 0;
-	for (size_t i = 0; i < tree->count; i++)
+	for (size_t i = 0; i < tree->count; i++) {
 		if (tree->list[i].below)
 			sum += proportional_size(proc, tree->list[i].pid, places) + tree->list[i].more;
+		count_again(plan, proc);
+	}
 	return sum + places->bytes;
 }
 
@@ -361,10 +411,10 @@ tree_memory(struct sandbox_plan *plan, int proc, const struct watch_tree *tree, 
 	if (!higher && sum <= plan->limits.memory)
 		return 0;
 	plan->watch_highest = higher ? sum : plan->watch_highest;
-	uint64_t exact = exact_memory(proc, tree, &places) + sockets;
+	uint64_t exact = exact_memory(plan, proc, tree, &places) + sockets;
 	/* Counts once more: a part may be counted several times while processes that share it end. */
 	if (exact > plan->limits.memory) {
-		uint64_t again = exact_memory(proc, tree, &places) + sockets;
+		uint64_t again = exact_memory(plan, proc, tree, &places) + sockets;
 		exact = again < exact ? again : exact;
 	}
 	return exact < sum ? exact : sum;
@@ -379,6 +429,15 @@ tree_cpu(const struct watch_tree *tree)
 		ticks += tree->list[i].below ? tree->list[i].cpu_ticks : 0;
 	(void)getrusage(RUSAGE_CHILDREN, &usage);
 	return ticks * (NS_PER_S / hz) + sandbox_plan_used(&usage);
+}
+
+static uint64_t
+tree_threads(const struct watch_tree *tree)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < tree->count; i++)
+		sum += tree->list[i].below ? tree->list[i].threads : 0;
+	return sum;
 }
 
 /* With a count by the cgroup: the time in which all cores together could use the rest. */
@@ -406,9 +465,11 @@ sandbox_watch_check(struct sandbox_plan *plan, int proc, int *ret_wait_ms)
 	*ret_wait_ms = plan->protections & SANDBOX_NET ? WATCH_SOCKETS_MS : -1;
 	if (!plan->cgroup_memory || plan->cgroup_cpu < 0) {
 		struct watch_tree *tree = (struct watch_tree *)plan->watch_memory;
+		note_processes(plan, list_tree(proc, tree));
 		read_tree(proc, namespaces, tree);
 		cpu = sandbox_plan_since(tree_cpu(tree), plan->result.parked_ns);
 		memory = tree_memory(plan, proc, tree, sockets);
+		sandbox_plan_note_processes(plan, tree_threads(tree));
 		*ret_wait_ms = namespaces ? SANDBOX_WATCH_MS : WATCH_OFF_MS;
 	}
 	if (plan->cgroup_cpu >= 0) {
@@ -435,6 +496,7 @@ sandbox_watch_kill(const struct sandbox_plan *plan, int proc)
 		return;
 	}
 	struct watch_tree *tree = (struct watch_tree *)plan->watch_memory;
+	(void)list_tree(proc, tree);
 	read_tree(proc, false, tree);
 	/* Stop all first, so that none forks meanwhile. */
 	for (int signal = SIGSTOP; signal; signal = signal == SIGSTOP ? SIGKILL : 0)

@@ -128,7 +128,9 @@ static const struct {
 	enum sandbox_limit limit;
 	const char *words;
 } complaints[] = {{SANDBOX_LIMIT_OPEN_FILES, "Too many open files"}, {SANDBOX_LIMIT_FILE_SIZE, "File too large"},
-	{SANDBOX_LIMIT_FILE_SIZE, "File size limit exceeded"}};
+	{SANDBOX_LIMIT_FILE_SIZE, "File size limit exceeded"},
+	{SANDBOX_LIMIT_PROCESSES, "Resource temporarily unavailable"}, {SANDBOX_LIMIT_PROCESSES, "can't start new thread"},
+	{SANDBOX_LIMIT_PROCESSES, "Cannot fork"}};
 
 /* The limit that a failed step says it has reached: on stderr, or on the result channel if its harness caught it. */
 static enum sandbox_limit
@@ -220,12 +222,12 @@ outcome_judge(struct step *step)
 
 /* ---- the outcome object ---- */
 
-/* The value of a limit in the plan's unit; 0: none. */
+/* The value of a limit in the plan's unit; 0: none. The user's own limit of processes may be below the plan's. */
 static double
 limit_value(const struct step_process *process, enum sandbox_limit limit)
 {
 	double value = limits_named(&process->limits, sandbox_limit_name(limit));
-	return value > 0 ? value : (double)process->process.report.most[limit];
+	return value > 0 && limit != SANDBOX_LIMIT_PROCESSES ? value : (double)process->process.report.most[limit];
 }
 
 /* Describes exit, signal and resources of a process, as far as it came, and its output. New reference. */
