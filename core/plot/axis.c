@@ -17,7 +17,8 @@
 #define TIME_TICKS 6  /* at most */
 #define SCORE_TICKS 6 /* about */
 #define DECADE 10.0
-#define TIME_MARGIN 0.02
+#define TIME_MARGIN 0.02       /* before the first time; the axis ends at the last */
+#define TIME_SPAN (5 * MINUTE) /* at least */
 #define SCORE_MARGIN 0.06
 
 static void
@@ -34,8 +35,8 @@ plot_axis_of_times(double first, double last, struct plot_axis *ret_axis)
 {
 	static const double steps[] = {MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR / 2, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY,
 		2 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 60 * DAY, 90 * DAY, 180 * DAY, 365 * DAY};
-	double span = fmax(last - first, HOUR), step = 0;
-	*ret_axis = (struct plot_axis){.low = first - span * TIME_MARGIN, .high = first + span * (1 + TIME_MARGIN)};
+	double span = fmax(last - first, TIME_SPAN), step = 0;
+	*ret_axis = (struct plot_axis){.low = last - span * (1 + TIME_MARGIN), .high = last};
 	for (size_t i = 0; i < ARRAY_SIZE(steps) && (i == 0 || (ret_axis->high - ret_axis->low) / step > TIME_TICKS); i++)
 		step = steps[i];
 	while ((ret_axis->high - ret_axis->low) / step > TIME_TICKS)
