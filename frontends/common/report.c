@@ -283,6 +283,7 @@ report_remarks(const struct term *term, const json_t *remarks)
 
 /*
  * Whether the failed cases of a run say all that its message says: how many failed, and what is wrong with the first.
+ * They do not name a limit that the run reached.
  */
 static bool
 is_said_by_cases(const json_t *run, const json_t *result)
@@ -292,7 +293,7 @@ is_said_by_cases(const json_t *run, const json_t *result)
 	bool failed = false;
 	for (json_int_t i = 0; i < count && !failed; i++)
 		failed = *value_case_text(result, kind, i, "error");
-	return failed && member_int(run, "exit") == REPORT_EXIT_FAILED;
+	return failed && member_int(run, "exit") == REPORT_EXIT_FAILED && !*json_text_or_empty(run, "limit");
 }
 
 char *

@@ -284,6 +284,22 @@ test_submit_failed(void **arg)
 	HAS(state->out, "Submission 7: CPU failed");
 }
 
+/* The failed cases say all of a run's message but the limit that it reached. */
+static void
+test_submit_limit(void **arg)
+{
+	struct state *state = *arg;
+	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
+	cli_host_answer(&state->host, "submission.show",
+		submission("failed",
+			"[{\"mode\":\"test\",\"secret\":false,\"passed\":false,\"state\":\"failed\",\"exit\":112,"
+			"\"limit\":\"processes\",\"message\":\"The limit is 512 processes.\",\"result\":{\"test-count\":\"1\","
+			"\"test.0.spec\":\"size: 1\",\"test.0.status\":\"fail\",\"test.0.error\":\"no thread\"}}]"));
+	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
+	assert_int_equal(RUN(state, "submit", state->file), 1);
+	HAS(state->out, "  ✗ test\n      The limit is 512 processes.\n    ✗ size: 1\n        no thread\n");
+}
+
 static void
 test_submit_engine_could_not(void **arg)
 {
@@ -753,6 +769,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_submit_counts),
 	TEST(test_submit_wide),
 	TEST(test_submit_failed),
+	TEST(test_submit_limit),
 	TEST(test_submit_engine_could_not),
 	TEST(test_submit_waits_until_done),
 	TEST(test_submit_interrupted_alone),
