@@ -108,7 +108,7 @@ calibrate_load(void *arg)
 	free(entries);
 	if (json_array_size(c->tasks) == 0)
 		(void)kettle_fail(&c->err, KETTLE_EUNAVAIL,
-			"There is no calibration task for a language that is loaded in `%s`; KETTLE_TASKS names another folder.",
+			"The folder `%s` has no calibration task in a loaded language; KETTLE_TASKS names another folder.",
 			folder ? folder : "");
 }
 
@@ -120,7 +120,7 @@ end_stopped(struct calibration_run *c)
 {
 	if (!calibrate_stopped(c))
 		return false;
-	(void)kettle_fail(&c->err, KETTLE_ECANCELED, "The calibration was interrupted; what it had measured is kept.");
+	(void)kettle_fail(&c->err, KETTLE_ECANCELED, "The calibration was interrupted; its measurements so far are kept.");
 	calibrate_end(c);
 	return true;
 }
@@ -225,7 +225,7 @@ on_parts_stored(void *arg, const struct kettle_error *err)
 	struct calibration_run *c = arg;
 	/* Only an interrupted calibration needs them. */
 	if (err && err->code != KETTLE_ECANCELED)
-		calibrate_remark(c, "what was measured so far is not kept", err->message);
+		calibrate_remark(c, "the measurements so far are not kept", err->message);
 	else if (!err)
 		calibrate_tell_kept(c);
 	next_run(c);

@@ -184,6 +184,6 @@ calibrate_tell_kept(struct calibration_run *c)
 	if (further > 0)
 		buf_printf(
 			&text, "%s%zu further unit%s", c->boards.list ? "; missing: " : ", ", further, further == 1 ? "" : "s");
-	buf_printf(&text, "; `kettle device calibrate` measures what is missing");
+	buf_printf(&text, "; `kettle device calibrate` measures the missing ones");
 	local_job_progress(c->core, c->waiter.caller, unit, json_pack("{s:s, s:s}", "event", "kept", "text", text.data));
 }

@@ -84,9 +84,8 @@ calibrate_busy(const struct calibration_run *c)
 	double most = fmax(1, (double)cores / LOAD_CORES);
 	if (member_true(c->args, "force") || !runner || strcmp(runner->name, "local") != 0 || !(c->load > most))
 		return NULL;
-	return xasprintf(
-		"The machine is busy: its load average is %.2f, and it is calibrated up to %.2f (%ld core%s). Try again "
-		"when it is idle; --force measures it now.",
+	return xasprintf("The machine is busy: its load average is %.2f, and the limit for a calibration is %.2f (%ld "
+					 "core%s). Try again when it is idle, or measure it now with --force.",
 		c->load, most, cores, cores == 1 ? "" : "s");
 }
 

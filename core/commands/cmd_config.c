@@ -195,9 +195,9 @@ time_out(void *arg)
 {
 	struct config_check *check = arg;
 	check->timer = NULL;
-	(void)json_array_append_new(check->warnings,
-		json_sprintf("Not every machine has answered within %d s: the tools of those that did not are not checked.",
-			TOOLKITS_LIMIT_MS / 1000));
+	(void)json_array_append_new(
+		check->warnings, json_sprintf("Some machines have not answered within %d s; their tools are not checked.",
+							 TOOLKITS_LIMIT_MS / 1000));
 	answer_once(check);
 }
 

@@ -47,8 +47,7 @@ verify_load(void *arg)
 		calibrate_load_task(c, folder, verify_tasks[i]);
 	if (json_array_size(c->tasks) == 0)
 		(void)kettle_fail(&c->err, KETTLE_EUNAVAIL,
-			"None of the tasks that are run for this is in `%s`, in a language that is loaded; KETTLE_TASKS names "
-			"another "
+			"The folder `%s` has none of the tasks for a verification in a loaded language; KETTLE_TASKS names another "
 			"folder.",
 			folder);
 }

@@ -134,11 +134,11 @@ on_archive(void *arg, const struct kettle_error *err, const struct kettle_http_a
 		fetch->err = *err;
 	else if (answer->status == 404)
 		(void)kettle_fail(&fetch->err, KETTLE_ENOENT,
-			"There is no archive at %s: correct the repository or the branch; private ones cannot be fetched.",
+			"There is no archive at %s: correct the repository or the branch; private repositories cannot be fetched.",
 			fetch->url);
 	else if (answer->body)
-		(void)kettle_fail(&fetch->err, KETTLE_EUNAVAIL, "%s was answered with status %d instead of an archive.",
-			fetch->url, answer->status);
+		(void)kettle_fail(
+			&fetch->err, KETTLE_EUNAVAIL, "%s returned status %d instead of an archive.", fetch->url, answer->status);
 	if (fetch->err.code < 0)
 		end_fetch(fetch);
 	else

@@ -52,7 +52,8 @@ cmd_submission_flag(const struct command_call *call, json_t **ret_result, struct
 	AUTO_FREE char *reason = sanitize_line(json_text_or_null(call->args, "reason"), FLAG_REASON_MAX);
 	int rc = flag_find(call, &row, err);
 	if (rc == 0 && !*reason)
-		rc = kettle_fail(err, KETTLE_EINVAL, "A mark as a cheat needs a reason, which its owner will read.");
+		rc = kettle_fail(
+			err, KETTLE_EINVAL, "A mark as a cheat needs a reason, which the owner of the submission will read.");
 	if (rc == 0 && json_is_string(json_object_get(row, "flagged")))
 		rc = kettle_fail(err, KETTLE_ECONFLICT, "Submission %lld is already marked as a cheat: remove the mark first.",
 			(long long)member_int(row, "id"));

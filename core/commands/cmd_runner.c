@@ -185,7 +185,7 @@ inquiry_taken(struct inquiry_request *request, int rc, struct kettle_error *err)
 	if (rc >= 0)
 		return;
 	if (!err->message[0])
-		(void)kettle_fail(err, rc, "The runner refused it without a reason.");
+		(void)kettle_fail(err, rc, "The runner refused the request without a reason.");
 	err->code = rc;
 	on_asked(request, err, NULL);
 }

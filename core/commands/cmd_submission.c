@@ -388,7 +388,7 @@ check_rerun(struct db *db, const struct actor *actor, int64_t id, struct kettle_
 	int rc = submission_open_jobs(db, id, &jobs, &reruns, err);
 	return rc == 0 && reruns > 0 ? kettle_fail(err, KETTLE_EACCES,
 									   "Submission %lld is being rerun for the leaderboard's creator or an admin: only "
-									   "an admin may cancel that.",
+									   "an admin may cancel the rerun.",
 									   (long long)id)
 								 : rc;
 }

@@ -81,7 +81,7 @@ check_submit_name(struct submit_request *submit, const char *name, struct kettle
 			err, KETTLE_EINVAL, "The name of the file contains the invisible character U+%04X; rename it.", invisible);
 	submit->file_name = sanitize_line(base, FILE_NAME_MAX + 1);
 	if (!*submit->file_name)
-		return kettle_fail(err, KETTLE_EINVAL, "The file has no name: its extension says what language it is in.");
+		return kettle_fail(err, KETTLE_EINVAL, "The file has no name; the extension of the name tells the language.");
 	if (strlen(submit->file_name) > FILE_NAME_MAX)
 		return kettle_fail(err, KETTLE_EINVAL, "The name of the file is longer than %d bytes.", FILE_NAME_MAX);
 	return 0;
@@ -264,7 +264,8 @@ check_header(const struct submit_request *submit, struct kettle_error *err)
 	const char *named = json_text_or_null(submit->header, "leaderboard");
 	if (named && strcasecmp(named, submit->board.name) != 0)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"The file says that it is for the leaderboard `%s`, but it was submitted to `%s`: change one of them.",
+			"The header of the file names the leaderboard `%s`, but the file was submitted to `%s`: change one of "
+			"them.",
 			named, submit->board.name);
 	return 0;
 }

@@ -106,7 +106,7 @@ unpack_sent(struct pool_call *call, json_t **ret_result, struct kettle_error *er
 	call->task.name = sent_name(json_text_or_null(file, "name"));
 	if (!*call->task.name)
 		return kettle_fail(
-			err, KETTLE_EINVAL, "The file has no name: its extension says whether it is a zip or a reference file.");
+			err, KETTLE_EINVAL, "The file has no name; the extension of the name tells a zip from a reference file.");
 	/* Four characters are three bytes: a file over the limit is not decoded. */
 	if (packed / 4 * 3 > TASK_ARCHIVE_MAX_PACKED + 2)
 		return kettle_fail(

@@ -22,8 +22,7 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define OPENS_HELP \
 	"when it opens; before that, only its creator and admins see it. A date (its beginning in UTC), a date and time, " \
 	"+30d, +12h, +90m, or none"
-#define AFTER_DEADLINE_HELP \
-	"what happens to submissions after the deadline: refused (closed), or run but not ranked (practice)"
+#define AFTER_DEADLINE_HELP "submissions after the deadline: refused (closed), or run without a rank (practice)"
 
 /* The first members of an argument, or all of them. */
 #define POSITIONAL(name, type) name, ARGUMENT_##type, .required = true, .positional = true
@@ -58,7 +57,7 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 	{ \
 		"skip", ARGUMENT_INT, .max = CAPTURE_MAX_SKIP, .meta = "N", .help = "for a profile: skip the first N launches" \
 	}
-#define NO_WAIT FLAG("no_wait"), .help = "do not wait for the result; the running `kettle serve` judges the submission"
+#define NO_WAIT FLAG("no_wait"), .help = "return at once; the running `kettle serve` judges the submission"
 #define LIMIT(initial, most) \
 	"limit", ARGUMENT_INT, .default_value = initial, .min = 1, .max = most, .meta = "N", .help = "show at most N"
 #define OFFSET "offset", ARGUMENT_INT, .default_value = "0", .max = INT32_MAX, .meta = "N", .help = "skip the first N"
@@ -69,7 +68,7 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 
 #define TASK_CHOOSE \
 	FLAG("choose"), \
-		.help = "if several languages fit a reference file: read it in the first and name all, in place of an error"
+		.help = "if several languages fit a reference file: use the first one and list all, in place of an error"
 #define TASK_DEVICES DEVICES, .help = "a device that the task runs on; default: the task's, otherwise all"
 
 #define JIT_CACHE_HELP \

@@ -58,7 +58,8 @@ repository_archive(
 			"`%.100s` is neither OWNER/NAME of a repository on GitHub nor the https:// URL of a zip.", repository);
 	if (branch)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"A branch can be chosen only for repositories on GitHub; elsewhere the URL of the zip says which.");
+			"A branch can be chosen only for repositories on GitHub; for other repositories, give the URL of the "
+			"branch's zip.");
 	/* Messages omit the query, which may hold a key. */
 	*ret_url = xstrdup(repository);
 	*ret_label = xstrndup(repository, strcspn(repository, "?#"));

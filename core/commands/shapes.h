@@ -25,7 +25,7 @@ static const char *const stages[] = {
 static const char *const obstacle_causes[] = {"unreachable", "operator", NULL};
 static const struct shape obstacle_shape[] = {MEMBER("unit", SHAPE_STRING),
 	MEMBER("cause", SHAPE_STRING, .choices = obstacle_causes,
-		.help = "operator: nothing runs there before the operator has changed something"),
+		.help = "operator: no job runs on the unit until the operator corrects the fault"),
 	MEMBER("since", SHAPE_TIME), MEMBER("error", SHAPE_STRING), {0}};
 #define OBSTACLE SHARED("obstacle", obstacle_shape)
 
@@ -43,7 +43,7 @@ static const char *const template_sources[] = {"template", "skeleton", NULL};
 		MEMBER( \
 			"task", SHAPE_ANY, .optional = (missing), .help = "its task.yml with all defaults, see task.schema.json"), \
 		MEMBER("deadline", SHAPE_TIME, .null = true), \
-		MEMBER("gpu_types", ARRAY(SHAPE_STRING), .help = "the devices that it ranks on"), \
+		MEMBER("gpu_types", ARRAY(SHAPE_STRING), .help = "the devices of the leaderboard"), \
 		MEMBER("visibility", SHAPE_STRING, .choices = visibilities), \
 		MEMBER("code", SHAPE_STRING, .choices = code_settings, .help = "who may read the code of a submission"), \
 		MEMBER("jit_cache", SHAPE_STRING, .choices = yes_or_no), \
@@ -65,7 +65,8 @@ static const struct shape ranking_entry_shape[] = {RANKING_COLUMNS(ENTRY, ENTRY)
 #define IN_PLACE(name, type, best, run, shape, in, place, ...) [place - 1] = __VA_ARGS__,
 static const struct view_column ranking_view[ARRAY_SIZE(ranking_columns) + 1] = {RANKING_COLUMNS(NO_PLACE, IN_PLACE)};
 static const struct shape contents_shape[] = {MEMBER("text", SHAPE_STRING, .optional = true),
-	MEMBER("base64", SHAPE_STRING, .optional = true, .help = "instead of `text`, of what is not text"), {0}};
+	MEMBER("base64", SHAPE_STRING, .optional = true, .help = "in place of `text`, for contents that are not text"),
+	{0}};
 
 /* ---- submissions ---- */
 
@@ -89,10 +90,11 @@ static const char *const losses[] = {
 
 /* With further members that all three have. */
 #define OUTCOME_WITH(...) \
-	MEMBER("fault", SHAPE_STRING, .choices = faults, .null = true, .help = "whose it is that it did not pass", \
+	MEMBER("fault", SHAPE_STRING, .choices = faults, .null = true, .help = "who is at fault if the run did not pass", \
 		__VA_ARGS__), \
-		MEMBER("stage", SHAPE_STRING, .choices = stages, .null = true, .help = "where it ended", __VA_ARGS__), \
-		MEMBER("retriable", SHAPE_BOOL, .help = "whether the same may pass another time", __VA_ARGS__)
+		MEMBER("stage", SHAPE_STRING, .choices = stages, .null = true, .help = "the stage at which the run ended", \
+			__VA_ARGS__), \
+		MEMBER("retriable", SHAPE_BOOL, .help = "whether another attempt with the same file may pass", __VA_ARGS__)
 #define OUTCOME OUTCOME_WITH(.optional = false)
 
 #define SUBMITTED \
@@ -106,33 +108,33 @@ static const char *const losses[] = {
 	MEMBER("id", SHAPE_INT), MEMBER("leaderboard_name", SHAPE_STRING), MEMBER("file_name", SHAPE_STRING), \
 		MEMBER("submission_time", SHAPE_TIME), MEMBER("done", SHAPE_BOOL), \
 		MEMBER("mode", SHAPE_STRING, .choices = plan_modes), MEMBER("state", SHAPE_STRING, .choices = states), \
-		MEMBER("practice", SHAPE_BOOL, .help = "whether it is outside of the ranking"), \
+		MEMBER("practice", SHAPE_BOOL, .help = "whether the submission is not ranked"), \
 		MEMBER("note", SHAPE_STRING, .null = true, .help = "for its owner"), MEMBER("user_name", SHAPE_STRING), \
-		MEMBER("flagged", SHAPE_STRING, .null = true, .help = "why it is marked as a cheat; null: it is not"), \
+		MEMBER("flagged", SHAPE_STRING, .null = true, .help = "the reason of a mark as a cheat; null: no mark"), \
 		MEMBER("runs", \
 			ARRAY(OBJECT(MEMBER("gpu_type", SHAPE_STRING, .help = "the device"), \
 				MEMBER("score", SHAPE_NUMBER, .unit = "s", .null = true), \
 				MEMBER("state", SHAPE_STRING, .choices = states), OUTCOME)), \
-			.help = "of each device the job that counts")
+			.help = "for each device the job that counts")
 
 /* The members after a and b, which are compared. */
 #define CHANGE \
 	MEMBER("percent", SHAPE_NUMBER, .unit = "%", .null = true, .help = "by how much b is over a"), \
 		MEMBER("significant", SHAPE_BOOL, .null = true, \
-			.help = "whether it is more than the combined error of both; null: one has no interval")
+			.help = "whether the difference exceeds the combined error of both; null: one of them has no interval")
 
 /* A file that a job left. */
 #define LEFT_FILE \
 	MEMBER("name", SHAPE_STRING), MEMBER("size", SHAPE_INT, .unit = "bytes"), MEMBER("sha256", SHAPE_STRING)
-#define EXPIRED MEMBER("expired", SHAPE_TIME, .null = true, .help = "since when it is not kept any more")
+#define EXPIRED MEMBER("expired", SHAPE_TIME, .null = true, .help = "when Kettle removed the file")
 
 static const struct shape capture_shape[] = {
 	MEMBER("benchmarks", ARRAY(SHAPE_INT), .optional = true, .help = "indexes of the task's benchmarks, from 0"),
 	MEMBER("kernel", SHAPE_STRING, .optional = true, .help = "a name, or regex: and an expression"),
 	MEMBER("kernel_base", SHAPE_STRING, .choices = kernel_bases, .optional = true,
-		.help = "what the name is compared with"),
-	MEMBER("launches", SHAPE_INT, .optional = true, .help = "how many are shown"),
-	MEMBER("skip", SHAPE_INT, .optional = true, .help = "how many are left out before"),
+		.help = "which form of a kernel's name is compared"),
+	MEMBER("launches", SHAPE_INT, .optional = true, .help = "how many launches are shown"),
+	MEMBER("skip", SHAPE_INT, .optional = true, .help = "how many launches are skipped first"),
 	{0},
 };
 
@@ -154,23 +156,25 @@ static const struct shape build_step_shape[] = {
 /* A part of a job's time; see timing.h. */
 #define PART(name, ...) MEMBER(name "_ns", SHAPE_INT, .unit = "ns", .optional = true, __VA_ARGS__)
 static const struct shape timing_shape[] = {
-	MEMBER("stamps", MAP(SHAPE_ANY), .help = "the machine's own clock; empty where there are secret runs"),
-	MEMBER("build_ns", SHAPE_INT, .unit = "ns", .help = "of all steps that are no runs"),
+	MEMBER("stamps", MAP(SHAPE_ANY), .help = "times by the machine's clock; empty if the job has secret runs"),
+	MEMBER("build_ns", SHAPE_INT, .unit = "ns", .help = "of all steps except runs"),
 	MEMBER("run_ns", SHAPE_INT, .unit = "ns", .help = "of all public runs"),
 	MEMBER("parts",
 		OBJECT(PART("wait", .help = "for the device, or for a turn to build"), PART("build"), PART("prepare"),
-			PART("start", .help = "folders and sandboxes of runs made"),
-			PART("compile", .help = "compilers in the programs of runs"), PART("run", .help = "the rest of these"),
-			PART("collect", .help = "outputs taken over, sandboxes removed"), PART("other"),
-			PART("earlier", .help = "attempts that came to nothing"), PART("queue"),
-			PART("plan", .help = "marked as running, planned"), PART("transfer", .help = "to the machine and back"),
-			PART("record", .help = "until the verdict was stored; comes a moment later")),
-		.help = "follow each other; what secret runs took is in none"),
+			PART("start", .help = "making the folders and sandboxes of runs"),
+			PART("compile", .help = "compilers that the programs of runs started"),
+			PART("run", .help = "the programs of runs, without their compilers"),
+			PART("collect", .help = "collecting outputs and removing sandboxes"), PART("other"),
+			PART("earlier", .help = "attempts that gave no verdict"), PART("queue"),
+			PART("plan", .help = "storing the start of the job and making its plan"),
+			PART("transfer", .help = "to the machine and back"),
+			PART("record", .help = "storing the verdict; present a moment after the verdict")),
+		.help = "the parts follow one another; no part contains the time of secret runs"),
 	MEMBER("steps",
 		ARRAY(
 			OBJECT(MEMBER("step", SHAPE_STRING), MEMBER("title", SHAPE_STRING, .optional = true, .help = "for people"),
 				MEMBER("kind", SHAPE_STRING, .help = "build, prepare or run"), MEMBER("cached", SHAPE_BOOL),
-				MEMBER("at_ns", SHAPE_INT, .unit = "ns", .help = "since the job came"),
+				MEMBER("at_ns", SHAPE_INT, .unit = "ns", .help = "from the arrival of the job at the machine"),
 				MEMBER("wait_ns", SHAPE_INT, .unit = "ns"), MEMBER("start_ns", SHAPE_INT, .unit = "ns"),
 				MEMBER("run_ns", SHAPE_INT, .unit = "ns"), MEMBER("total_ns", SHAPE_INT, .unit = "ns"))),
 		.help = "without secret runs"),
@@ -180,28 +184,32 @@ static const struct shape timing_shape[] = {
 #define DETAIL(name, ...) MEMBER(name, __VA_ARGS__, .optional = true)
 /* The members that only a public run has, in verdict.h's form. */
 #define RUN_DETAIL \
-	DETAIL("index", SHAPE_INT, .null = true, .help = "of the benchmark, for a profile"), \
+	DETAIL("index", SHAPE_INT, .null = true, .help = "for a profile: the index of the benchmark"), \
 		DETAIL("message", SHAPE_STRING, .null = true, .help = "why it did not pass"), \
 		DETAIL("wall_ns", SHAPE_INT, .unit = "ns", .null = true), \
-		DETAIL("exit", SHAPE_INT, .null = true, .help = "114 where it ran out of time"), \
+		DETAIL("exit", SHAPE_INT, .null = true, .help = "the exit status; 114 if the run timed out"), \
 		DETAIL("signal", SHAPE_INT, .null = true), \
-		DETAIL("limit", SHAPE_STRING, .null = true, .help = "that it ran into, as event.schema.json names it"), \
-		DETAIL("limit_value", SHAPE_NUMBER, .help = "of that limit, where it is known: seconds, bytes or a number"), \
+		DETAIL( \
+			"limit", SHAPE_STRING, .null = true, .help = "the limit that the run exceeded, as in event.schema.json"), \
+		DETAIL("limit_value", SHAPE_NUMBER, .help = "the value of the limit, if known: seconds, bytes or a count"), \
 		DETAIL("memory_peak", SHAPE_INT, .unit = "bytes", .null = true), DETAIL("stdout", SHAPE_STRING), \
 		DETAIL("stderr", SHAPE_STRING), DETAIL("command", SHAPE_STRING, .null = true), \
-		DETAIL("warm", SHAPE_BOOL, .help = "whether a warm interpreter was copied for it"), \
-		DETAIL("system", MAP(SHAPE_ANY), .help = "gpu, count, cpu, runtime, platform, torch, host: what is known"), \
-		DETAIL("device", MAP(SHAPE_ANY), .help = "with a GPU: clocks and throttling, as kettle-exec reports them"), \
-		DETAIL("jit", MAP(SHAPE_ANY), .help = "with a cache of compilers: what they left in it, likewise"), \
-		DETAIL("cut", ARRAY(SHAPE_ANY), .help = "what the machine left out of its report, where it did"), \
-		DETAIL("artifacts_cut", SHAPE_STRING, .help = "why there are no files, where the machine left them out"), \
+		DETAIL("warm", SHAPE_BOOL, .help = "whether the run started as a copy of a warm interpreter"), \
+		DETAIL("system", MAP(SHAPE_ANY), \
+			.help = "gpu, count, cpu, runtime, platform, torch and host, as far as they are known"), \
+		DETAIL("device", MAP(SHAPE_ANY), .help = "for a GPU: clocks and throttling, as kettle-exec reports them"), \
+		DETAIL("jit", MAP(SHAPE_ANY), \
+			.help = \
+				"for a task with a cache of compilers: what compilers left in the cache, as kettle-exec reports it"), \
+		DETAIL("cut", ARRAY(SHAPE_ANY), .help = "what the machine left out of its report"), \
+		DETAIL("artifacts_cut", SHAPE_STRING, .help = "why the machine left out the files"), \
 		DETAIL("result", MAP(SHAPE_STRING), .help = "what the harness reported"), \
-		DETAIL("remarks", ARRAY(SHAPE_STRING), .help = "where times contradict each other")
+		DETAIL("remarks", ARRAY(SHAPE_STRING), .help = "times that contradict each other")
 
 /* A secret run has only mode, secret, passed and score. */
 static const struct shape run_shape[] = {
 	MEMBER("mode", SHAPE_STRING, .choices = run_modes),
-	MEMBER("secret", SHAPE_BOOL, .help = "if so, only mode, passed and score are beside it"),
+	MEMBER("secret", SHAPE_BOOL, .help = "true: only mode, passed and score are present"),
 	MEMBER("passed", SHAPE_BOOL),
 	MEMBER("score", SHAPE_NUMBER, .unit = "s", .null = true),
 	DETAIL("low", SHAPE_NUMBER, .unit = "s", .null = true),
@@ -222,40 +230,41 @@ static const struct shape job_shape[] = {
 	DETAIL("error", SHAPE_STRING, .null = true, .help = "why it did not pass"),
 	OUTCOME_WITH(.optional = true),
 	DETAIL("attempt", SHAPE_INT, .help = "0: none has begun"),
-	DETAIL(
-		"loss", SHAPE_STRING, .choices = losses, .null = true, .help = "how the last attempt that was lost was lost"),
-	DETAIL("waits", SHAPE_STRING, .null = true, .help = "why its device cannot serve it now"),
-	DETAIL("obstacle", OBSTACLE, .help = "what its device waits for, where it waits"),
-	DETAIL("place", SHAPE_INT, .help = "jobs before it, while it is queued"),
-	DETAIL("length", SHAPE_INT, .help = "of the queue, while it is queued"),
-	DETAIL("wait_s", SHAPE_INT, .unit = "s", .help = "how long it is likely to wait, where that is known"),
+	DETAIL("loss", SHAPE_STRING, .choices = losses, .null = true, .help = "how the last lost attempt was lost"),
+	DETAIL("waits", SHAPE_STRING, .null = true, .help = "why the device cannot run the job now"),
+	DETAIL("obstacle", OBSTACLE, .help = "what the device waits for"),
+	DETAIL("place", SHAPE_INT, .help = "for a queued job: the number of jobs before it"),
+	DETAIL("length", SHAPE_INT, .help = "for a queued job: the number of jobs in the queue"),
+	DETAIL("wait_s", SHAPE_INT, .unit = "s", .help = "the expected wait, if Kettle can estimate it"),
 	DETAIL("unit", SHAPE_STRING, .null = true, .help = "where it runs or ran"),
 	DETAIL("runner", SHAPE_STRING, .null = true),
 	DETAIL("queued", SHAPE_TIME),
 	DETAIL("started", SHAPE_TIME, .null = true),
 	DETAIL("ended", SHAPE_TIME, .null = true),
 	DETAIL("changed", SHAPE_TIME),
-	DETAIL("rerun", SHAPE_BOOL, .help = "whether it is to take the place of one that counts until then"),
+	DETAIL("rerun", SHAPE_BOOL, .help = "whether the job is a rerun; until it ends, the earlier job counts"),
 	DETAIL("rerun_failed",
 		OBJECT(MEMBER("job", SHAPE_INT), MEMBER("state", SHAPE_STRING, .choices = undecided_states),
 			MEMBER("error", SHAPE_STRING, .null = true), OUTCOME, MEMBER("ended", SHAPE_TIME)),
-		.help = "the last rerun since, where it came to nothing"),
+		.help = "the last rerun, if it gave no verdict"),
 	DETAIL("compilation", ARRAY(SHARED("build_step", build_step_shape)), .null = true,
-		.help = "the steps that are no runs; null: none was carried out"),
-	DETAIL("system", MAP(SHAPE_ANY), .null = true, .help = "what the machine reported of itself"),
-	DETAIL("timing", SHARED("timing", timing_shape), .null = true, .help = "where its time went"),
+		.help = "all steps except runs; null: no step was carried out"),
+	DETAIL("system", MAP(SHAPE_ANY), .null = true, .help = "what the machine reported about itself"),
+	DETAIL("timing", SHARED("timing", timing_shape), .null = true,
+		.help = "how the time from acceptance to verdict was spent"),
 	MEMBER("runs", ARRAY(SHARED("run", run_shape))),
 	MEMBER("artifacts", ARRAY(OBJECT(MEMBER("id", SHAPE_INT, .help = "for `submission.artifact`"),
 							MEMBER("step", SHAPE_STRING), LEFT_FILE, EXPIRED))),
 	MEMBER("rank",
 		OBJECT(MEMBER("rank", SHAPE_INT), MEMBER("of", SHAPE_INT, .help = "how many are ranked"),
-			MEMBER("before", SHAPE_INT, .null = true, .help = "the user's rank before it, as long as that is known"),
+			MEMBER("before", SHAPE_INT, .null = true, .help = "the user's rank before this job; null: not known"),
 			MEMBER("previous_score", SHAPE_NUMBER, .unit = "s", .null = true, .help = "likewise")),
-		.null = true, .help = "where it is the user's best"),
+		.null = true, .help = "if this job is the user's best"),
 	MEMBER("better",
 		OBJECT(MEMBER("submission", SHAPE_INT), MEMBER("score", SHAPE_NUMBER, .unit = "s"), MEMBER("rank", SHAPE_INT),
-			MEMBER("of", SHAPE_INT), DETAIL("user_name", SHAPE_STRING, .help = "whose both are, for others")),
-		.null = true, .help = "the user's best, where it counts and another one is that"),
+			MEMBER("of", SHAPE_INT),
+			DETAIL("user_name", SHAPE_STRING, .help = "the owner of both submissions, in answers to other users")),
+		.null = true, .help = "the user's best submission, if this job counts and is not the best"),
 	{0},
 };
 
@@ -286,7 +295,7 @@ static const char *const credential_kinds[] = {"token", "session", "link", NULL}
 
 /* The first members of entries about a user. */
 #define NAMED_USER MEMBER("user_id", SHAPE_STRING, .help = "the user's number"), MEMBER("user_name", SHAPE_STRING)
-#define MADE_USER NAMED_USER, MEMBER("made", SHAPE_BOOL, .help = "whether the identity was not known before")
+#define MADE_USER NAMED_USER, MEMBER("made", SHAPE_BOOL, .help = "true: the identity is new")
 #define USER_MEMBERS \
 	NAMED_USER, MEMBER("role", SHAPE_STRING, .choices = roles), MEMBER("created", SHAPE_TIME), \
 		MEMBER("banned", SHAPE_TIME, .null = true, .help = "since when"), \
@@ -297,8 +306,8 @@ static const char *const credential_kinds[] = {"token", "session", "link", NULL}
 		MEMBER("identities", ARRAY(OBJECT(MEMBER("provider", SHAPE_STRING), MEMBER("subject", SHAPE_STRING), \
 								 MEMBER("name", SHAPE_STRING), MEMBER("created", SHAPE_TIME)))), \
 		MEMBER("merged", ARRAY(SHAPE_STRING), .help = "names of users who were merged into this one"), \
-		MEMBER( \
-			"profile", SHAPE_STRING, .choices = profiles, .help = "hidden: `user.page` shows others the name alone"), \
+		MEMBER("profile", SHAPE_STRING, .choices = profiles, \
+			.help = "hidden: `user.page` shows other users only the name"), \
 		MEMBER("ranks", ARRAY(OBJECT(MEMBER("leaderboard", SHAPE_STRING), MEMBER("device", SHAPE_STRING), \
 							MEMBER("score", SHAPE_NUMBER, .unit = "s"), MEMBER("rank", SHAPE_INT), \
 							MEMBER("of", SHAPE_INT, .help = "how many are ranked"))))
@@ -339,7 +348,7 @@ static const char *const remote_states[] = {"waiting", "running", NULL};
 #define CALIBRATION(missing) \
 	MEMBER("names", CALIBRATOR_TIMES, .optional = (missing), .help = "what each calibrator takes"), \
 		MEMBER("spreads", MAP(SHAPE_NUMBER), .optional = true, \
-			.help = "what 95 % of runs are within, as part of the score, with each calibrator"), \
+			.help = "for each calibrator the spread of 95 % of the runs, as a fraction of the score"), \
 		MEMBER("at", SHAPE_TIME, .optional = (missing))
 
 /*
@@ -357,13 +366,13 @@ static const struct shape gpu_shape[] = {MEMBER("vendor", SHAPE_STRING, .choices
 	MEMBER("cuda", SHAPE_STRING, .optional = true, .help = "the CUDA version of the driver"),
 	MEMBER("memory", SHAPE_INT, .unit = "bytes", .optional = true),
 	MEMBER("used", SHAPE_INT, .unit = "bytes", .optional = true, .help = "of its memory"),
-	MEMBER("occupied", SHAPE_BOOL, .optional = true, .help = "whether more of it is used than when nothing runs"),
+	MEMBER("occupied", SHAPE_BOOL, .optional = true, .help = "whether more memory is used than on the idle GPU"),
 	MEMBER("clocks", MAP(SHAPE_INT, .unit = "MHz"), .optional = true, .help = "sm, memory, sm_max and memory_max"),
 	MEMBER("temperature", SHAPE_INT, .unit = "°C", .optional = true),
 	MEMBER("power_mw", SHAPE_INT, .unit = "mW", .optional = true),
-	MEMBER("throttle", ARRAY(SHAPE_STRING), .optional = true, .help = "what slows it now"),
+	MEMBER("throttle", ARRAY(SHAPE_STRING), .optional = true, .help = "what slows the GPU now"),
 	MEMBER("slowed_ns", MAP(SHAPE_INT, .unit = "ns"), .optional = true,
-		.help = "for how long each cause has slowed it since its driver was loaded"),
+		.help = "how long each cause has slowed the GPU since the driver was loaded"),
 	MEMBER("processes",
 		ARRAY(OBJECT(MEMBER("pid", SHAPE_INT), MEMBER("memory", SHAPE_INT, .unit = "bytes", .optional = true))),
 		.optional = true, .help = "that use it"),
@@ -380,13 +389,13 @@ static const struct shape gpu_shape[] = {MEMBER("vendor", SHAPE_STRING, .choices
 			.optional = true), \
 		MEMBER("protections", \
 			ARRAY(OBJECT(MEMBER("name", SHAPE_STRING), MEMBER("meaning", SHAPE_STRING), MEMBER("present", SHAPE_BOOL), \
-				MEMBER("how", SHAPE_STRING, .null = true, .help = "to get it, where it is not present"))), \
+				MEMBER("how", SHAPE_STRING, .null = true, .help = "how to get a protection that is not present"))), \
 			.optional = true), \
 		MEMBER("tools", MAP(SHAPE_STRING), .optional = true, .help = "versions"), \
 		MEMBER("packages", MAP(MAP(SHAPE_STRING)), .optional = true, .help = "versions, for each interpreter"), \
 		MEMBER("parts", \
 			MAP(ARRAY(OBJECT(MEMBER("name", SHAPE_STRING), MEMBER("present", SHAPE_BOOL), \
-				MEMBER("essential", SHAPE_BOOL, .help = "whether nothing can be compiled without it"), \
+				MEMBER("essential", SHAPE_BOOL, .help = "whether the compiler needs this part for every program"), \
 				MEMBER("headers", ARRAY(SHAPE_STRING), .help = "beginnings of names"), \
 				MEMBER("libraries", ARRAY(SHAPE_STRING), .help = "beginnings of names"), \
 				MEMBER("how", SHAPE_STRING, .help = "to get it")))), \
@@ -394,19 +403,19 @@ static const struct shape gpu_shape[] = {MEMBER("vendor", SHAPE_STRING, .choices
 		MEMBER("warm", \
 			ARRAY(OBJECT(MEMBER("tool", SHAPE_STRING), MEMBER("modules", ARRAY(SHAPE_STRING)), \
 				MEMBER("recipes", ARRAY(SHAPE_STRING)), \
-				MEMBER("absent", ARRAY(SHAPE_STRING), .help = "recipes for which nothing is installed"), \
+				MEMBER("absent", ARRAY(SHAPE_STRING), .help = "recipes whose packages are not installed"), \
 				MEMBER("state", SHAPE_STRING, .choices = warm_states), MEMBER("memory", SHAPE_INT, .unit = "bytes"), \
 				MEMBER("disk", SHAPE_INT, .unit = "bytes"), MEMBER("runs", SHAPE_INT, .help = "that began with it"))), \
 			.optional = true, .help = "interpreters that are kept warm"), \
 		MEMBER("gpu", SHARED("gpu", gpu_shape), .optional = true, .help = "the unit's first"), \
 		MEMBER("gpus", ARRAY(SHARED("gpu", gpu_shape)), .optional = true, .help = "all of the unit"), \
-		MEMBER("gpu_error", SHAPE_STRING, .optional = true, .help = "why one of them is not there")
+		MEMBER("gpu_error", SHAPE_STRING, .optional = true, .help = "why a GPU is missing")
 
 /* Numbers by mode and state. */
 #define STATE_COUNTS MAP(MAP(SHAPE_INT))
 static const struct shape histogram_shape[] = {
 	MEMBER("buckets", ARRAY(OBJECT(MEMBER("le", SHAPE_NUMBER, .unit = "s", .null = true, .help = "null: any duration"),
-						  MEMBER("count", SHAPE_INT, .help = "durations up to that")))),
+						  MEMBER("count", SHAPE_INT, .help = "durations up to `le`")))),
 	MEMBER("sum", SHAPE_NUMBER, .unit = "s"), MEMBER("count", SHAPE_INT), {0}};
 #define HISTOGRAM SHARED("histogram", histogram_shape)
 static const char *const ready_checks[] = {"owner", "store", "units", NULL};
@@ -441,44 +450,48 @@ static const char *const option_types[] = {
 static const struct shape task_bundle_shape[] = {TASK_BUNDLE, {0}};
 /* A task that was tried on a device. */
 static const struct shape trial_shape[] = {MEMBER("device", SHAPE_STRING),
-	MEMBER("state", SHAPE_STRING, .choices = trial_ends, .help = "skipped: it was not run there"),
+	MEMBER("state", SHAPE_STRING, .choices = trial_ends, .help = "skipped: the task was not run on the device"),
 	MEMBER("blame", SHAPE_STRING, .choices = blames, .null = true),
-	MEMBER("lacks", SHAPE_STRING, .optional = true, .help = "what the machine lacks, where that is why"),
+	MEMBER(
+		"lacks", SHAPE_STRING, .optional = true, .help = "what the machine lacks, if the run failed for that reason"),
 	MEMBER("error", SHAPE_STRING, .null = true), MEMBER("said", SHAPE_STRING, .help = "all of it in words"),
-	MEMBER("log", SHAPE_STRING, .optional = true, .help = "what the step printed that failed by the task's fault"),
+	MEMBER(
+		"log", SHAPE_STRING, .optional = true, .help = "the output of the step that failed, if the task is at fault"),
 	MEMBER("imported", ARRAY(SHAPE_STRING), .optional = true,
-		.help = "modules that task and template imported, as far as the harness says that"),
+		.help = "modules that task and template imported, if the harness reports them"),
 	{0}};
 #define TRIED \
 	MEMBER("tried", ARRAY(SHARED("trial", trial_shape)), .optional = true, \
-		.help = "the tests with the task's template, or with an empty file where it has none, on each device; " \
-				"missing where it was not tried")
+		.help = "for each device the result of the tests with the task's template, or with an empty file if the task " \
+				"has no template; missing if the task was not tried")
 
 /* A set of a competition; its deadlines as the file has them. */
 static const struct shape competition_set_shape[] = {MEMBER("name", SHAPE_STRING), MEMBER("file", SHAPE_STRING),
 	MEMBER("description", SHAPE_STRING),
-	MEMBER("standings", SHAPE_BOOL, .optional = true, .help = "missing where the file does not say it: it has some"),
+	MEMBER("standings", SHAPE_BOOL, .optional = true,
+		.help = "missing if the file does not have this key; the competition then has standings"),
 	MEMBER("deadline", SHAPE_STRING, .null = true, .help = "as the file has it"),
-	MEMBER("error", SHAPE_STRING, .optional = true, .help = "why its file is not read: it has no problems"),
-	MEMBER("problems", ARRAY(OBJECT(MEMBER("name", SHAPE_STRING),
-						   MEMBER("directory", SHAPE_STRING, .help = "of its task, seen from the file"),
-						   MEMBER("deadline", SHAPE_STRING, .null = true, .help = "its own, else that of the set"),
-						   MEMBER("gpus", ARRAY(SHAPE_STRING), .help = "its devices; none: those that its task names"),
-						   MEMBER("bundle", SHARED("task_bundle", task_bundle_shape), .null = true),
-						   MEMBER("error", SHAPE_STRING, .null = true, .help = "why it has no bundle")))),
+	MEMBER("error", SHAPE_STRING, .optional = true, .help = "why the file could not be read; `problems` is empty then"),
+	MEMBER("problems",
+		ARRAY(OBJECT(MEMBER("name", SHAPE_STRING),
+			MEMBER("directory", SHAPE_STRING, .help = "the folder of the task, relative to the file"),
+			MEMBER("deadline", SHAPE_STRING, .null = true, .help = "the deadline of the problem, or else of the set"),
+			MEMBER("gpus", ARRAY(SHAPE_STRING), .help = "the devices of the problem; empty: those that the task names"),
+			MEMBER("bundle", SHARED("task_bundle", task_bundle_shape), .null = true),
+			MEMBER("error", SHAPE_STRING, .null = true, .help = "why the bundle is null")))),
 	{0}};
 
 #define PLUGIN \
 	MEMBER("name", SHAPE_STRING), \
 		MEMBER("state", SHAPE_STRING, .choices = plugin_states, \
-			.help = \
-				"loaded; installed: the configuration does not name it; refused: its file is no plugin that fits"), \
+			.help = "installed: the configuration does not name the plugin; refused: the file is not a plugin for " \
+					"this version of Kettle"), \
 		MEMBER("kind", SHAPE_STRING, .choices = plugin_kinds, .optional = true, \
-			.help = "like the next three missing for one that is refused"), \
+			.help = "missing if the file was refused, as `version`, `summary` and `file`"), \
 		MEMBER("version", SHAPE_STRING, .optional = true), MEMBER("summary", SHAPE_STRING, .optional = true), \
 		MEMBER("file", SHAPE_STRING, .optional = true), \
 		MEMBER("load", SHAPE_STRING, .optional = true, \
-			.help = "of one that is installed: the line of the configuration that loads it"), \
+			.help = "for an installed plugin: the line of the configuration that loads it"), \
 		MEMBER("error", SHAPE_STRING, .optional = true, .help = "why it is refused")
 static const struct shape option_shape[] = {MEMBER("key", SHAPE_STRING),
 	MEMBER("type", SHAPE_STRING, .choices = option_types), MEMBER("required", SHAPE_BOOL),
@@ -488,5 +501,5 @@ static const struct shape option_shape[] = {MEMBER("key", SHAPE_STRING),
 #define PLUGIN_OPTIONS ARRAY(SHARED("option", option_shape))
 
 static const struct shape change_shape[] = {MEMBER("key", SHAPE_STRING),
-	MEMBER("change", SHAPE_STRING, .help = "what comes behind the key in a sentence"), {0}};
+	MEMBER("change", SHAPE_STRING, .help = "the change in words, to follow the key in a sentence"), {0}};
 #define CONFIG_CHANGES ARRAY(SHARED("config_change", change_shape))

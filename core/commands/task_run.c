@@ -80,7 +80,7 @@ is_wanted(struct task_run *run)
 	if (run->err.code == 0 && run->core->closing)
 		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The engine is stopping.");
 	if (run->err.code == 0 && !core_is_awaited(run->core, &run->waiter))
-		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The run was cancelled: its caller has gone.");
+		(void)kettle_fail(&run->err, KETTLE_ECANCELED, "The run was cancelled, because the command ended.");
 	return run->err.code == 0;
 }
 

@@ -251,7 +251,7 @@ words_of(const struct trial *trial, const struct task_run *run)
 	if (verdict->state == VERDICT_ERROR)
 		return json_sprintf("not tried: %s", verdict->why.message);
 	if (!trial->code)
-		return json_string("the task has no template; an empty file shows no fault of its own files");
+		return json_string("the task has no template; a run with an empty file shows no fault in the task's own files");
 	return json_sprintf(
 		"the template does not pass the tests, which is fine if participants complete it: %s", verdict->why.message);
 }

@@ -318,7 +318,7 @@ submit(struct engine_job *job, const struct job_material *material)
 			log_write(KETTLE_LOG_WARNING, name, "submit returned the error %d without a message", rc);
 		inflight_remove(job->engine->setup.inflight, &job->inflight);
 		attempt_end_lost(
-			job, err.message[0] ? err.message : "the runner refused it without a reason", KETTLE_LOSS_NODE_FAULT);
+			job, err.message[0] ? err.message : "the runner refused the job without a reason", KETTLE_LOSS_NODE_FAULT);
 		return;
 	}
 	if (job->state == JOB_ACTIVE)
@@ -518,8 +518,9 @@ end_away(struct engine_job *job, const char *handle)
 		runner->ops->cancel(runner->self, ref);
 		return;
 	}
-	log_write(KETTLE_LOG_WARNING, "engine", "job %s has ended, but `%s` cannot end what may still run of it: %s", ref,
-		runner->name, err.message);
+	log_write(KETTLE_LOG_WARNING, "engine",
+		"job %s has ended, but `%s` cannot stop processes that the job may have left: %s", ref, runner->name,
+		err.message);
 	inflight_remove(engine->setup.inflight, &job->inflight);
 	attempt_end_drop(job);
 }
@@ -529,7 +530,8 @@ static void
 look_later(struct engine_job *job, const struct kettle_error *why)
 {
 	struct engine *engine = job->engine;
-	log_write(KETTLE_LOG_WARNING, "engine", "job %lld of submission %lld is looked for again in a minute: %s",
+	log_write(KETTLE_LOG_WARNING, "engine",
+		"job %lld of submission %lld cannot be followed now; the engine tries again in a minute: %s",
 		(long long)job->id, (long long)job->submission, why->message);
 	if (engine->load.again_at_ms == 0)
 		engine->load.again_at_ms = clock_ms(engine->setup.clock) + ENGINE_LOOK_AGAIN_MS;

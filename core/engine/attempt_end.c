@@ -130,7 +130,7 @@ on_requeued(void *arg, const struct kettle_error *err)
 		return;
 	if (err && err->code != KETTLE_ECONFLICT)
 		log_write(KETTLE_LOG_ERROR, "engine",
-			"job %lld could not be put back into the queue; the next start of Kettle does that: %s",
+			"job %lld could not be put back into the queue; the next start of Kettle puts it back: %s",
 			(long long)op->write.id, err->message);
 	if (!err && op->queued)
 		attempt_end_queue(op->write.job);
@@ -357,7 +357,7 @@ static void
 attempt_end_impossible(struct engine_job *job, const char *why)
 {
 	AUTO_FREE char *sentence = xasprintf(
-		"The runner cannot run it, which says nothing about the code, and another attempt would change nothing: %s",
+		"The runner cannot run the job; the code was not judged, and another attempt would fail in the same way: %s",
 		why);
 	log_write(KETTLE_LOG_WARNING, "engine", "unit %s cannot run job %lld of submission %lld: %s", job->unit->label,
 		(long long)job->id, (long long)job->submission, why);
@@ -476,7 +476,7 @@ keep_secret_output(const struct engine_job *job, const struct verdict *verdict, 
 		return;
 	AUTO_FREE char *head = xasprintf("%s job %s of submission %lld on %s", TIME_TEXT(clock_utc_ms(setup->clock)),
 		job->inflight.ref, (long long)job->submission, job->unit->label);
-	log_write(KETTLE_LOG_INFO, "engine", "job %s: what its secret run printed at its end is in %s", job->inflight.ref,
+	log_write(KETTLE_LOG_INFO, "engine", "job %s: the last output of its secret run is in %s", job->inflight.ref,
 		setup->secret_output);
 	struct secret_output *output = xnew(struct secret_output, .path = xstrdup(setup->secret_output),
 		.text = secret_output_text(verdict, completion, head));
@@ -569,7 +569,7 @@ attempt_lost(struct engine_job *job, const struct completion *completion)
 	/* The job may have gone on there. KETTLE_LOSS_UNREACHED has a limit, which ends a job that takes its machine down. */
 	bool unreached = job->stop == STOP_UNREACHED && completion->loss == KETTLE_LOSS_NODE_FAULT;
 	enum kettle_loss loss = unreached ? KETTLE_LOSS_UNREACHED : completion->loss;
-	(void)snprintf(said, sizeof(said), "its remote side could not be reached when its time had passed: %s",
+	(void)snprintf(said, sizeof(said), "its remote side could not be reached when its time limit had passed: %s",
 		job->unit->obstacles[UNIT_AWAY].why);
 	if (!why)
 		why = unreached                    ? said
@@ -597,8 +597,8 @@ attempt_end_complete(struct engine_job *job, const struct completion *reported)
 	completion_trim_times(&trimmed, away_ns(job), &what);
 	if (what.message[0])
 		log_write(KETTLE_LOG_WARNING, "engine",
-			"the machine of unit %s reported times of job %lld of submission %lld that cannot be and are not used, "
-			"first %s",
+			"the machine of unit %s reported impossible times of job %lld of submission %lld, which are not used; the "
+			"first is %s",
 			job->unit ? job->unit->label : "", (long long)job->id, (long long)job->submission, what.message);
 	budget_count(job, completion);
 	unit_health_judge(job, completion);

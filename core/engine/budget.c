@@ -110,7 +110,7 @@ on_usage_stored(void *arg, const struct kettle_error *err)
 	struct usage *usage = arg;
 	if (err)
 		log_write(KETTLE_LOG_WARNING, "engine",
-			"%lld ms that a job used of `%s` could not be stored, so a restart forgets them: %s", (long long)usage->ms,
+			"the %lld ms that a job used on `%s` could not be stored; a restart loses them: %s", (long long)usage->ms,
 			usage->device, err->message);
 	free_all(usage->device, usage);
 }

@@ -243,8 +243,8 @@ take_names(struct engine *engine, const struct remote_names *names)
 	(void)snprintf(engine->names.prefix, sizeof(engine->names.prefix), "%s", names->prefix);
 	if (names->copied || names->released > 0)
 		log_write(KETTLE_LOG_WARNING, "engine",
-			"this database is a copy: its jobs have new names on remote sides, which begin with kettle-%s, and %lld "
-			"of them that ran there are run again",
+			"this database is a copy of another one: its jobs get new names on remote sides, which begin with "
+			"kettle-%s, and %lld jobs that ran there run again",
 			names->prefix, (long long)names->released);
 	engine->names.epoch_at_ms = clock_ms(engine->setup.clock) + REMOTE_EPOCH_MS;
 	struct epoch *epoch = xnew(struct epoch, engine->setup.store, *names);

@@ -86,8 +86,8 @@ multi_device_refuse(struct engine_job *job, size_t need, struct kettle_error *er
 			"The task needs %zu devices at once, but `%s` has %zu on one machine; ask the operator of this Kettle.",
 			need, job->device->name, all);
 	(void)kettle_fail(err, KETTLE_EUNAVAIL,
-		"It needs %zu devices at once, but of the %zu of `%s` only %zu are available.", need, all, job->device->name,
-		count_devices(job->unit, false));
+		"The job needs %zu devices at once, but of the %zu of `%s` only %zu are available.", need, all,
+		job->device->name, count_devices(job->unit, false));
 	job->held.needs = need;
 	job->held.why = xstrdup(err->message);
 	return KETTLE_EUNAVAIL;

@@ -158,6 +158,6 @@ secret_output_write(const char *path, const char *text, struct kettle_error *err
 	int rc = append(path, text, strlen(text)) ? errno : 0;
 	pthread_mutex_unlock(&writing);
 	return rc ? kettle_fail(
-					err, KETTLE_EIO, "What a secret run printed cannot be kept in `%s`: %s.", path, strerror(rc))
+					err, KETTLE_EIO, "The output of a secret run cannot be kept in `%s`: %s.", path, strerror(rc))
 			  : 0;
 }

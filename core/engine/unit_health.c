@@ -57,7 +57,7 @@ on_noted(void *arg, const struct kettle_error *err)
 {
 	struct note *note = arg;
 	if (err)
-		log_write(KETTLE_LOG_WARNING, "engine", "the state of unit %s could not be stored, so a restart forgets it: %s",
+		log_write(KETTLE_LOG_WARNING, "engine", "the state of unit %s could not be stored; a restart loses it: %s",
 			json_text_or_null(note->data, "unit"), err->message);
 	json_decref(note->data);
 	free(note);
@@ -622,7 +622,7 @@ on_identified(void *arg, const struct kettle_error *err)
 	struct facts_request *wait = arg;
 	struct unit *unit = wait->unit;
 	if (err) {
-		log_write(KETTLE_LOG_WARNING, "engine", "state and calibration of unit %s may be those of another unit: %s",
+		log_write(KETTLE_LOG_WARNING, "engine", "state and calibration of unit %s may belong to another unit: %s",
 			unit->label, err->message);
 	} else {
 		const json_t *calibration = json_object_get(wait->row, "calibration");

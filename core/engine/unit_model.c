@@ -68,7 +68,7 @@ on_learned(void *arg, const struct kettle_error *err)
 {
 	struct learned *learned = arg;
 	if (err)
-		log_write(KETTLE_LOG_WARNING, "engine", "the model of unit %s could not be stored, so a restart forgets it: %s",
+		log_write(KETTLE_LOG_WARNING, "engine", "the model of unit %s could not be stored; a restart loses it: %s",
 			learned->label, err->message);
 	free_all(learned->device, learned->key, learned->model, learned->label, learned);
 }
@@ -83,8 +83,8 @@ learn(struct engine *engine, struct unit *unit, const char *model)
 		.key = xstrdup(unit->key),
 		.model = xstrdup(model),
 		.label = xstrdup(unit->label)};
-	log_write(
-		KETTLE_LOG_INFO, "engine", "unit %s ran its job on %s, which its device is from now on", unit->label, model);
+	log_write(KETTLE_LOG_INFO, "engine", "unit %s ran its job on %s, which is now the model of its device", unit->label,
+		model);
 	store_write(engine->setup.store, learn_op, on_learned, learned);
 }
 

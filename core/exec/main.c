@@ -22,14 +22,14 @@
 /* Options: long name, argument for people or NULL, letter, help. */
 #define OPTIONS(X) \
 	X("serve", NULL, 's', "read requests as JSON lines from standard input") \
-	X("lease", "SECONDS", 'n', "with --serve: end when nothing came for so long") \
+	X("lease", "SECONDS", 'n', "with --serve: end after this time without a request") \
 	X("doctor", NULL, 'd', "check this machine: what it offers, what is missing and how to install it") \
 	X("json", NULL, 'j', "with --doctor: print the report as JSON") \
 	X("sealed", "FILE", 'S', "run the plan in a sealed envelope (-: standard input) with the key in KETTLE_KEY") \
 	X("result", "FILE", 'r', "with --sealed: the file for the sealed result") \
 	X("key-file", "FILE", 'k', "with --sealed: the file with the key") \
 	X("progress", "FILE", 'p', "with --sealed: the file to which the names of events are appended") \
-	X("run", "ID", 'i', "with --sealed: a text that the result contains") \
+	X("run", "ID", 'i', "with --sealed: a text to copy into the result") \
 	X("config", "FILE", 'c', "configuration file (default: ~/.config/kettle/exec.yml, then the system's)") \
 	X("settings", "JSON", 'e', "settings in the format of exec.yml; each key overrides the file's") \
 	X("state", "DIR", 't', "folder for the build cache and the spool") \

@@ -39,12 +39,11 @@ read_mean(const json_t *result, size_t index, double *ret_mean, struct kettle_er
 	if (!text)
 		return kettle_fail(err, KETTLE_EINVAL, "its harness reported no mean time for benchmark %zu.", index + 1);
 	if (number_parse(text, ret_mean) && *ret_mean > 0)
-		return *ret_mean >= LEAST_NS
-				   ? 0
-				   : kettle_fail(err, KETTLE_EINVAL,
-						 "its harness reported the mean time %.6g ns for benchmark %zu, and no clock tells less "
-						 "than %g ns.",
-						 *ret_mean, index + 1, LEAST_NS);
+		return *ret_mean >= LEAST_NS ? 0
+									 : kettle_fail(err, KETTLE_EINVAL,
+										   "its harness reported the mean time %.6g ns for benchmark %zu, which is "
+										   "below the least time that a clock can measure, %g ns.",
+										   *ret_mean, index + 1, LEAST_NS);
 	return kettle_fail(err, KETTLE_EINVAL,
 		"its harness reported the mean time `%.64s` for benchmark %zu, which must be a finite number of nanoseconds "
 		"above zero.",

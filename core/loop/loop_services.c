@@ -115,7 +115,7 @@ loop_release(struct loop_services *io)
 static int
 fail_closing(struct kettle_error *err)
 {
-	return kettle_fail(err, KETTLE_ECANCELED, "Nothing can be started any more: the engine is closing.");
+	return kettle_fail(err, KETTLE_ECANCELED, "The engine is closing and starts nothing more.");
 }
 
 /* ---- posts ---- */

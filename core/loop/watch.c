@@ -74,8 +74,8 @@ watch_say(uint64_t own_ns, const char *plugin, const char *what)
 {
 	static const char fault[] = "hold";
 	if (watch_is_due(plugin, fault))
-		log_write(watch_settings.level, plugin,
-			"The plugin held the loop for %.3g s in %s: nothing else could run meanwhile.", (double)own_ns / 1e9, what);
+		log_write(watch_settings.level, plugin, "The plugin blocked the event loop for %.3g s in %s.",
+			(double)own_ns / 1e9, what);
 }
 
 void

@@ -139,7 +139,7 @@ download_url_take(struct db *db, const char *token, char ret_hash[65], struct ke
 	sha256_hex(token, strlen(token), hash);
 	int rc = db_exec(db, err, "DELETE FROM links WHERE hash = ? AND expires_at > ?", "si", hash, db->now_ms);
 	if (rc == 0 && db_changes(db) == 0)
-		return kettle_fail(err, KETTLE_ENOENT, "There is no such link: each works once, and for a limited time.");
+		return kettle_fail(err, KETTLE_ENOENT, "There is no such link: a link works once and expires.");
 	if (rc == 0)
 		memcpy(ret_hash, hash, sizeof(hash));
 	return rc;

@@ -374,17 +374,17 @@ give_up(struct db *db, const struct job *job, enum kettle_loss loss, bool believ
 	struct verdict verdict = {.state = VERDICT_ERROR, .fault = "machine", .claimed = loss == KETTLE_LOSS_CLAIMED};
 	if (loss_kinds[loss] == LOSS_UNCOUNTED)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
-			"The runner could not finish it: %d attempts came to nothing for other reasons than the job, which says "
-			"nothing about the code; the last reason was: %s",
+			"The runner could not finish the job: %d attempts failed for reasons outside of the job, and the code was "
+			"not judged; the last reason was: %s",
 			JOB_MAX_LOST_WITH_ENGINE, reason);
 	else if (!believed)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
-			"%s Your runs have failed like this %d times within an hour on machines where other runs pass, so it is "
-			"not tried again.",
+			"%s Your runs have failed like this %d times within an hour on machines where other runs pass, so Kettle "
+			"does not try this one again.",
 			reason, JOB_CLAIMS);
 	else
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
-			"The runner could not finish it: its machines failed %d times, which says nothing about the code; the last "
+			"The runner could not finish the job: its machines failed %d times, and the code was not judged; the last "
 			"reason was: %s",
 			JOB_MAX_ATTEMPTS, reason);
 	int rc = db_exec(db, err, "UPDATE jobs SET loss = ? WHERE id = ?", "si", kettle_loss_name(loss), job->id);

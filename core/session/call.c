@@ -69,7 +69,7 @@ answered(void *arg, const struct kettle_error *err, json_t *result)
 	AUTO_FREE struct expected *expected = arg;
 	struct kettle_error why = {0};
 	if (err->code == 0 && command_check_answer(expected->command, result, &why) < 0) {
-		log_write(KETTLE_LOG_ERROR, "core", "an answer of another form than its command has: %s", why.message);
+		log_write(KETTLE_LOG_ERROR, "core", "an answer that does not have the shape of its command: %s", why.message);
 		abort();
 	}
 	if (expected->answer)
@@ -508,8 +508,8 @@ check_outside(const struct call *call, struct kettle_error *err)
 	if (call->outside && call->command->internal)
 		return kettle_fail(err, KETTLE_EACCES, "`%s` is for the plugins of the engine.", call->command->name);
 	if (call->outside && call->command->kind == COMMAND_LOCAL)
-		return kettle_fail(err, KETTLE_EACCES, "`%s` works on this machine, so nobody can call it from elsewhere.",
-			call->command->name);
+		return kettle_fail(err, KETTLE_EACCES,
+			"`%s` works on the caller's own machine and cannot be called from another one.", call->command->name);
 	return 0;
 }
 

@@ -110,7 +110,8 @@ take_answer(const struct client *client, struct call *call, const json_t *messag
 	int rc = (int)member_int(error, "code");
 	struct kettle_error err = {
 		.code = rc < 0 ? rc : KETTLE_EINTERNAL, .retry_s = (unsigned)member_int(error, "retry_s")};
-	(void)snprintf(err.message, sizeof(err.message), "%s", text ? text : "The engine did not say what was wrong.");
+	(void)snprintf(
+		err.message, sizeof(err.message), "%s", text ? text : "The engine reported an error without a message.");
 	(void)kettle_blame(
 		&err, kettle_cause_find(json_text_or_null(error, "cause")), json_text_or_empty(error, "member"), 0);
 	client->events->answered(call, &err, NULL);

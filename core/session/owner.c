@@ -135,7 +135,7 @@ check_kind(const json_t *event)
 	struct kettle_error err = {0};
 	if (event_kind_check(event, &err) == 0)
 		return;
-	log_write(KETTLE_LOG_ERROR, "core", "an event of another form than its kind has: %s", err.message);
+	log_write(KETTLE_LOG_ERROR, "core", "an event that does not have the shape of its kind: %s", err.message);
 	abort();
 }
 #else

@@ -297,7 +297,8 @@ publish_attached(void *arg, const struct kettle_error *err)
 		publish_fail(p, KETTLE_ECANCELED, "The engine is stopping.");
 	else if (!core->links.base)
 		publish_fail(p, KETTLE_EUNAVAIL,
-			"No frontend serves links: `kettle serve` needs one that is reachable from where the link is fetched.");
+			"No frontend serves links: `kettle serve` needs a frontend that the machine which fetches the link can "
+			"reach.");
 	else {
 		AUTO_FREE char *token = random_token("", p->hash);
 		p->url = xasprintf("%s%s", core->links.base, token);

@@ -65,8 +65,8 @@ server_read_error(const struct core_setup *setup, const json_t *error, int statu
 			code = codes[i].code;
 	bool refused = status == UNAUTHORIZED;
 	if (!message)
-		(void)kettle_fail(
-			ret_err, code, "The server answered with HTTP %d: is the address that of a Kettle server?", status);
+		(void)kettle_fail(ret_err, code,
+			"The server answered with HTTP %d: check that the address is that of a Kettle server.", status);
 	else if (!setup->token && (refused || code == KETTLE_EACCES || code == KETTLE_ENOENT))
 		(void)kettle_fail(ret_err, refused ? KETTLE_EACCES : code,
 			"%.800s%sYou are not logged in at %.300s: `kettle login` logs in there.", refused ? "" : message,

@@ -374,7 +374,7 @@ replay_failed(struct subscription *subscription, const struct kettle_error *err)
 {
 	if (!subscription->failed)
 		log_write(KETTLE_LOG_WARNING, "core",
-			"earlier events of a subscription cannot be read yet and are tried again: %s", err->message);
+			"earlier events of a subscription cannot be read yet; Kettle tries again: %s", err->message);
 	subscription->failed = true;
 	subscriptions_read_later(subscription->core);
 }

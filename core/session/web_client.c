@@ -112,7 +112,7 @@ on_call_event(void *arg, const char *name, const char *data, size_t size)
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *value = server_value(data, size);
 	if (!value) {
-		(void)kettle_fail(&ask->fault, KETTLE_EIO, "The server sent what is no JSON.");
+		(void)kettle_fail(&ask->fault, KETTLE_EIO, "The server's answer is not JSON.");
 	} else if (strcmp(name, "answer") == 0) {
 		answer(ask, NULL, value);
 	} else if (strcmp(name, "error") == 0) {

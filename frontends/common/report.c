@@ -148,11 +148,11 @@ report_wide(const struct term *term, const json_t *result, json_int_t count)
 		format_ns(best, shortest);
 		format_ns(worst, longest);
 		if (runs < REPORT_FEW_RUNS)
-			fprintf(term->out, " of only %.0f calls: no more of them fitted into the time of a benchmark: ", runs);
+			fprintf(term->out, " of only %.0f calls, because no more fitted into the time of a benchmark: ", runs);
 		else
 			fprintf(term->out,
-				": its calls took from %s to %s. Do what is needed once, such as compiling, in a first call for each "
-				"shape; if it stays, something else uses the device: ",
+				": its calls took from %s to %s. Do one-time work, such as compiling, in a first call for each shape; "
+				"if the difference stays, other work uses the device: ",
 				shortest, longest);
 		term_sanitize(term->out, benchmark.spec, 0);
 		fputc('\n', term->out);
@@ -319,7 +319,7 @@ report_run(const struct term *term, const json_t *run, bool verbose)
 	report_jit(term, json_object_get(run, "jit"));
 	if (!is_said_by_cases(run, result))
 		term_block(term->out, json_text_or_empty(run, "message"), 6, REPORT_OUTPUT_LINES);
-	template_put(term, "{cut?      the job reported too much, and this run without: {cut}\n}", run, NULL);
+	template_put(term, "{cut?      the report of the job was too long; left out here: {cut}\n}", run, NULL);
 	term_block(term->out, json_text_or_empty(run, "artifacts_cut"), 6, REPORT_OUTPUT_LINES);
 	report_tests(term, result, verbose);
 	report_benchmarks(term, result, verbose);
@@ -415,7 +415,7 @@ report_job(const struct term *term, const json_t *job, const char *device, bool 
 	if (!is_repeated(job, runs, error))
 		term_block(term->out, error, 2, REPORT_OUTPUT_LINES);
 	if (!member_is(job, "fault", "participant"))
-		template_put(term, "{fault?  fault: {fault}{retriable?; it may pass another time}\n}", job, NULL);
+		template_put(term, "{fault?  fault: {fault}{retriable?; another attempt may pass}\n}", job, NULL);
 	report_place(term, job);
 	term_block(term->out, json_text_or_empty(job, "waits"), 2, REPORT_OUTPUT_LINES);
 	report_compilation(term, job);

@@ -77,8 +77,8 @@ static const struct kettle_option options[] = {
 	{OPTION(NUMBER, "max_zip_mib", "The size of the largest zip of a task, in MiB."), .default_value = "10",
 		.min = 0.001, .max = 64},
 	{OPTION(INT, "answer_s",
-		 "The seconds for which answers to a command are sent as such; Discord takes them for 15 minutes. Later ones "
-		 "go to the submission's thread."),
+		 "The seconds for which the bot answers a command directly; Discord accepts such answers for 15 minutes. Later "
+		 "answers go to the submission's thread."),
 		.default_value = "870", .min = 1, .max = 895},
 	{OPTION(STRINGS, "attachment_hosts", "The hosts that attachments are fetched from."),
 		.default_value = "[cdn.discordapp.com, media.discordapp.net]"},
@@ -299,7 +299,7 @@ known(struct run *run, const struct rest_answer *answer)
 	if (run->bot.stopping || answer->status == 401 || (answer->err->code == KETTLE_EACCES && answer->status == 0))
 		return false;
 	run->bot.host->log(
-		run->bot.host, KETTLE_LOG_WARNING, "The bot cannot begin yet, and tries again: %s", answer->err->message);
+		run->bot.host, KETTLE_LOG_WARNING, "The bot cannot start yet and tries again: %s", answer->err->message);
 	later_call(&run->bot, AGAIN_MS, ask_who, run);
 	return false;
 }
@@ -510,7 +510,7 @@ check_way(const json_t *section, struct kettle_error *err)
 			kettle_fail(err, KETTLE_EINVAL, "`public_key` is missing, which the endpoint needs."));
 	if (!certificate != !json_text_or_null(section, "private_key"))
 		return kettle_blame(err, KETTLE_CAUSE_NONE, certificate ? "certificate" : "private_key",
-			kettle_fail(err, KETTLE_EINVAL, "`certificate` and `private_key` belong together."));
+			kettle_fail(err, KETTLE_EINVAL, "`certificate` and `private_key` must be given together."));
 	const struct http_rules rules = {.listen = json_text_or_empty(section, "listen")};
 	return member_is(section, "interactions", "endpoint") ? http_rules_check(&rules, err) : 0;
 }

@@ -118,7 +118,7 @@ read_boundary(const char *type, char ret_delimiter[DELIMITER_MAX], struct kettle
 	while (text.at < text.end && (is_token(*text.at) || *text.at == '/'))
 		text.at++;
 	if (!text_is((struct text){type, text.at}, "multipart/form-data"))
-		return kettle_fail(err, KETTLE_EVERSION, "The body is no form (multipart/form-data).");
+		return kettle_fail(err, KETTLE_EVERSION, "The body is not a form (multipart/form-data).");
 	while ((found = take_parameter(&text, &name, &value)) > 0) {
 		bool boundary = text_is(name, "boundary") && len == 0;
 		len = boundary ? strlen(value) : len;
@@ -319,7 +319,7 @@ query_parse(const char *text, struct query *ret_query, struct kettle_error *err)
 			query.parameters[query.count++].value = to;
 			if (!fits || !percent_decode(at + value, size - value, true, to))
 				return kettle_fail(
-					err, KETTLE_EINVAL, "The query has an escape that is no UTF-8, or a control character.");
+					err, KETTLE_EINVAL, "The query has an escape that is not UTF-8, or a control character.");
 			to += strlen(to) + 1;
 		}
 		at += size;
@@ -346,7 +346,7 @@ query_check(const struct query *query, const char *const *names, struct kettle_e
 		if (!*known)
 			return kettle_fail(err, KETTLE_EINVAL, "There is no parameter `%.60s`.", name);
 		if (query_value(query, name) != query->parameters[i].value)
-			return kettle_fail(err, KETTLE_EINVAL, "The parameter `%.60s` comes twice.", name);
+			return kettle_fail(err, KETTLE_EINVAL, "The parameter `%.60s` is given twice.", name);
 	}
 	return 0;
 }

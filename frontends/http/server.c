@@ -61,7 +61,7 @@ renew_identity(struct http_server *server)
 		return;
 	(void)memcpy(server->stamps, stamps, sizeof(stamps));
 	if (http_server_reload(server, &err) < 0)
-		server->host->log(server->host, KETTLE_LOG_WARNING, "%s The one before stays in use.", err.message);
+		server->host->log(server->host, KETTLE_LOG_WARNING, "%s The previous one stays in use.", err.message);
 }
 
 static void
@@ -228,7 +228,8 @@ http_rules_check(const struct http_rules *rules, struct kettle_error *err)
 		if (!network_parse(*proxy, &network))
 			return kettle_blame(err, KETTLE_CAUSE_NONE, "trusted_proxies",
 				kettle_fail(err, KETTLE_EINVAL,
-					"`trusted_proxies` has what is no address or network, such as 10.0.0.0/8: %.100s", *proxy));
+					"`trusted_proxies` has an element that is not an address or network, such as 10.0.0.0/8: %.100s",
+					*proxy));
 	int rc = cors_check(rules->cors_origins, err);
 	return rc < 0 ? rc : listener_check(rules->listen, err);
 }

@@ -42,7 +42,8 @@ cors_check(const char *const *origins, struct kettle_error *err)
 		if (!is_origin(*origins))
 			return kettle_blame(err, KETTLE_CAUSE_NONE, "cors_origins",
 				kettle_fail(err, KETTLE_EINVAL,
-					"`cors_origins` has what is no origin, such as https://site.example, without a path: %.100s",
+					"`cors_origins` has an element that is not an origin without a path, such as https://site.example: "
+					"%.100s",
 					*origins));
 	return 0;
 }

@@ -73,7 +73,7 @@ tls_read(const char *title, const char *certificate, const char *private_key, st
 		const char *member = chain < 0 || !private_key ? "certificate" : "private_key";
 		return kettle_blame(err, KETTLE_CAUSE_NONE, member,
 			kettle_fail(err, KETTLE_EUNAVAIL,
-				"%s cannot use %s (%s): it is not there, or not the PEM file that it should be: %s", title,
+				"%s cannot use %s (%s): the file is missing, or is not a PEM file of this kind: %s", title,
 				chain < 0 ? certificate : key, member, gnutls_strerror(result)));
 	}
 	*ret_identity = identity;

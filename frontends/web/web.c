@@ -41,12 +41,12 @@
 /* Where users log in by a browser. */
 #define PROVIDER(name, title) \
 	OPTION(name "_client_id", STRING, "The id of this server at " title "; default: no logins by it."), \
-	OPTION(name "_client_secret_env", STRING, "The environment variable with the secret that belongs to it."), \
+	OPTION(name "_client_secret_env", STRING, "The environment variable with the secret of this id."), \
 	OPTION(name "_client_secret_file", PATH, "The file with that secret, in place of `" name "_client_secret_env`."), \
 	OPTION(name "_authorize_url", STRING, \
 		"Where " title " asks users; for GitHub and Discord, the default is theirs."), \
-	OPTION(name "_token_url", STRING, "Where a code becomes a token."), \
-	OPTION(name "_user_url", STRING, "Where the token says who the user is.")
+	OPTION(name "_token_url", STRING, "The URL that exchanges a code for a token."), \
+	OPTION(name "_user_url", STRING, "The URL that returns the user of a token.")
 
 static const struct kettle_option options[] = {
 	PROVIDER("github", "GitHub"),
@@ -56,7 +56,7 @@ static const struct kettle_option options[] = {
 	OPTION("listen", STRING,
 		"ADDRESS:PORT, or unix:PATH; a proxy in front of it, or `certificate`, does TLS.", .default_value = "127.0.0.1:8481"),
 	OPTION("url", STRING,
-		"The address by which clients reach it, such as https://kettle.example; default: no links to it are made."),
+		"The address at which clients reach the server, such as https://kettle.example; default: Kettle makes no links to it."),
 	OPTION("socket_mode", STRING, "The mode of a unix socket, in octal.", .default_value = "0660"),
 	OPTION("certificate", PATH, "A PEM file with the certificate and its chain; default: no TLS."),
 	OPTION("private_key", PATH, "A PEM file with the key of `certificate`; default: it is in that file."),
@@ -72,16 +72,15 @@ static const struct kettle_option options[] = {
 	OPTION("access_log", BOOL,
 		"Whether each request is logged, without its query and credentials.", .default_value = "false"),
 	OPTION("metrics_token_env", STRING,
-		"The environment variable with the token that /metrics and /ready ask for; default: they answer this "
-		"machine alone."),
+		"The environment variable with the token for /metrics and /ready; default: they answer only requests from this machine."),
 	OPTION("metrics_token_file", PATH, "The file with that token, in place of `metrics_token_env`."),
 	OPTION("admin_token_env", STRING,
 		"The environment variable with the token of KernelBot's admin calls; default: they are refused."),
 	OPTION("admin_token_file", PATH, "The file with that token, in place of `admin_token_env`."),
 	OPTION("task_root", PATH, "The folder of tasks from which an admin call may create boards; default: none."),
 	OPTION("problems_repository", STRING,
-		"The repository from which KernelBot's admin call updates problems, where it names none; default: it must."),
-	OPTION("problems_branch", STRING, "The branch, where the call names none; default: the repository's own."),
+		"The repository from which KernelBot's admin call updates problems, if the call names none; default: the call must name one."),
+	OPTION("problems_branch", STRING, "The branch, if the call names none; default: the repository's own."),
 };
 /* clang-format on */
 
@@ -193,7 +192,7 @@ body_max(const struct http_request *request)
 static void
 on_refused(void *arg, struct http_request *request, unsigned status)
 {
-	char sentence[80] = "The head of the request is malformed or ambiguous, or its path is.";
+	char sentence[80] = "The head or the path of the request is malformed or ambiguous.";
 	int code = KETTLE_EINVAL;
 	size_t max = body_max(request);
 	(void)arg;
@@ -438,7 +437,7 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	const char *mode = json_text_or_empty(section, "socket_mode");
 	if (!*mode || strspn(mode, "01234567") != strlen(mode) || strlen(mode) > 4)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "socket_mode",
-			kettle_fail(err, KETTLE_EINVAL, "`socket_mode` is no mode in octal, such as 0660: %.20s", mode));
+			kettle_fail(err, KETTLE_EINVAL, "`socket_mode` is not a mode in octal, such as 0660: %.20s", mode));
 	json_decref(frontend->web.options);
 	free(frontend->proxies);
 	free(frontend->origins);
@@ -448,7 +447,7 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	const char *url = json_text_or_null(section, "url");
 	if (url && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "url",
-			kettle_fail(err, KETTLE_EINVAL, "`url` is no address such as https://kettle.example: %.100s", url));
+			kettle_fail(err, KETTLE_EINVAL, "`url` is not an address such as https://kettle.example: %.100s", url));
 	const struct http_rules rules = rules_of(frontend);
 	return http_rules_check(&rules, err);
 }

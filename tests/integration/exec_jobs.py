@@ -19,9 +19,9 @@ BAD_PLANS = [
     ([step(argvv=["x"])], "argv"),
     ([step(id="../x")], "id"),
     ([step(), step()], "Two steps of the plan have the id `a`"),
-    ([step(needs=["b"]), step(id="b")], "needs `b`, and no step before it has that id"),
+    ([step(needs=["b"]), step(id="b")], "needs `b`, but no earlier step has this id"),
     ([step(inputs={"x": {"file": "f"}})], "is the file `f`, which the plan's `files` do not have"),
-    ([step(inputs={"x": {"step": "z", "output": "o"}})], "no step before it has that id"),
+    ([step(inputs={"x": {"step": "z", "output": "o"}})], "no earlier step has this id"),
     ([step(id="z"), step(inputs={"x": {"step": "z", "output": "o"}})], "does not declare it in its outputs"),
     ([step(inputs={"../x": {"text": ""}})], "must stay below"),
     ([step(inputs={"/x": {"text": ""}})], "must stay below"),
@@ -31,7 +31,7 @@ BAD_PLANS = [
     ([step(inputs={"x": {"text": ""}}, cases={"name": "x", "text": ""})], "collide"),
     ([step(cases={"name": "../x", "text": ""})], "must stay below"),
     ([step(outputs=["../x"])], "must stay below"),
-    ([step(outputs=["out/x"])], "without `out/` in front"),
+    ([step(outputs=["out/x"])], "must be relative to out/"),
     ([step(artifacts=["/etc/passwd"])], "must stay below"),
     ([step(argv=["bin/true"])], "must be the name of a tool"),
     ([step(argv=["/opt/../bin/true"])], "must be the name of a tool"),
@@ -240,7 +240,7 @@ def lease_of_time(folder):
         equal(x.process.wait(PATIENCE), 0)
         poll(lambda: not processes_with(marker), "the end of what ran")
         log.seek(0)
-        contains(log.read(), "nothing came for 3 s")
+        contains(log.read(), "no request arrived for 3 s")
     for wrong in (["--lease", "0", "--serve"], ["--lease", "x", "--serve"], ["--lease", "86401", "--serve"], ["--lease", "5", "--doctor"]):
         ended = subprocess.run([PROGRAM] + wrong, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         equal(ended.returncode, 2)

@@ -282,7 +282,7 @@ def doctor(folder):
     # One that is found in PATH is not made to wait for.
     equal({(one["state"], one["tried"]) for one in json.loads(ask({}, "--json"))["warm"].values()}, {("ready", False)})
     contains(ask({**named, "warm": {"processes": 0}}), "`warm: {processes: 0}` of exec.yml turns warm interpreters off")
-    contains(ask({**named, "warm": {"memory": 1 << 20}}), "it exceeds the memory that `warm: memory`")
+    contains(ask({**named, "warm": {"memory": 1 << 20}}), "would exceed `warm: memory`")
     equal(spools(os.path.join(folder, "state")), [])
 
 

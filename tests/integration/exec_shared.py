@@ -135,7 +135,7 @@ def closed(folder):
             x.run("bad", [mine, step, user()])
             done = x.done("bad")
             equal(done["status"], "lost")
-            contains(done["error"], "what is for all jobs can depend on none")
+            contains(done["error"], "all jobs use its output")
 
 
 def large(folder):

@@ -132,8 +132,8 @@ test_frontend(void **state)
 	log_lines_end(&lines);
 	watch_settings.hold_ms = WATCH_HOLD_MS;
 	if (count_said(f, "http"))
-		assert_non_null(strstr(text, " s in the `done` of a request: "));
-	assert_non_null(strstr(text, "warning abi_frontend: The plugin held the loop for "));
+		assert_non_null(strstr(text, " s in the `done` of a request."));
+	assert_non_null(strstr(text, "warning abi_frontend: The plugin blocked the event loop for "));
 	f->plugin->frontend->event(f->instance.self, event);
 	assert_int_equal(json_integer_value(json_array_get(kettle_fake_events_done(f->fake), 0)), 7);
 }

@@ -254,11 +254,10 @@ test_submit_wide(void **arg)
 			"\"benchmark.2.spec\":\"size: 7\",\"benchmark.2.mean\":\"1000\",\"benchmark.2.err\":\"99\"}}]"));
 	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
 	assert_int_equal(RUN(state, "submit", state->file), 0);
-	HAS(state->out,
-		"    wide interval: its calls took from 50.00 µs to 9.000 ms. Do what is needed once, such as compiling, in a "
-		"first call for each shape; if it stays, something else uses the device: size: 9\n"
-		"    wide interval of only 3 calls: no more of them fitted into the time of a benchmark: size: 8\n"
-		"  score");
+	HAS(state->out, "    wide interval: its calls took from 50.00 µs to 9.000 ms. Do one-time work, such as compiling, "
+					"in a first call for each shape; if the difference stays, other work uses the device: size: 9\n"
+					"    wide interval of only 3 calls, because no more fitted into the time of a benchmark: size: 8\n"
+					"  score");
 }
 
 static void
@@ -333,7 +332,7 @@ test_submit_interrupted_alone(void **arg)
 	cli_host_answer(&state->host, "submission.cancel", json_pack("{s:i}", "id", 7));
 	assert_int_equal(RUN(state, "submit", state->file), 130);
 	assert_json(called(state, 1, "submission.cancel"), "{\"id\": 7}");
-	HAS(state->err, "submission 7 is cancelled: no `kettle serve` is running that would finish it.");
+	HAS(state->err, "submission 7 is cancelled: no `kettle serve` is running to finish it.");
 	assert_int_equal(state->host.timers, 0);
 }
 

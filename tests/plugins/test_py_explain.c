@@ -121,7 +121,7 @@ test_crashes(void **state)
 		"A process of the test run crashed: Segmentation fault (submission.py line 9 in custom_kernel).");
 	expect((struct given){.text = crash, .state = "limit", .limit = "wall"}, "timed_out", "participant",
 		"A process of the test run crashed: Segmentation fault (submission.py line 9 in custom_kernel). The run waited "
-		"for it until the time limit.");
+		"for this process until the time limit.");
 	assert_null(explain((struct given){.text = "", .state = "limit", .limit = "wall"}));
 	assert_null(explain((struct given){.text = crash, .state = "limit", .limit = "memory"}));
 }

@@ -165,7 +165,7 @@ take_output(struct reader *reader, struct plan_input *input, const char *id)
 	input->step = find_step(reader, id);
 	if (!input->step)
 		return REFUSE(
-			reader, ": the input `%s` comes from step `%s`, and no step before it has that id.", input->path, id);
+			reader, ": the input `%s` comes from step `%s`, but no earlier step has this id.", input->path, id);
 	add_need(reader->step, input->step);
 	for (size_t i = 0; i < input->step->outputs.count; i++)
 		if (path_below(input->output, input->step->outputs.list[i]))
@@ -186,7 +186,7 @@ read_input(struct reader *reader, const char *path, const json_t *object, struct
 		return rc;
 	if (path_below(path, "out") && (!id || strcmp(path, "out") == 0))
 		return REFUSE(reader,
-			": the input `%s` lies in `out`; only what an earlier step left can lie there, under a name of its own.",
+			": the input `%s` lies in `out`; only outputs of earlier steps can lie there, under names of their own.",
 			path);
 	if (!contents)
 		return REFUSE(reader, ": the input `%s` is the file `%s`, which the plan's `files` do not have.", path, file);
@@ -286,8 +286,8 @@ check_plan_names(struct reader *reader, const struct strings *paths, const char 
 		if (rc != 0)
 			return rc;
 		if (path_below(paths->list[i], "out"))
-			return REFUSE(
-				reader, ": `%s` in `%s` is named from out/ on: without `out/` in front of it.", paths->list[i], key);
+			return REFUSE(reader, ": `%s` in `%s` must be relative to out/: remove `out/` from its beginning.",
+				paths->list[i], key);
 	}
 	return 0;
 }
@@ -298,7 +298,7 @@ read_needs(struct reader *reader, const json_t *needs)
 	json_array_each(needs, id) {
 		const struct plan_step *need = find_step(reader, json_string_value(id));
 		if (!need)
-			return REFUSE(reader, " needs `%s`, and no step before it has that id.", json_string_value(id));
+			return REFUSE(reader, " needs `%s`, but no earlier step has this id.", json_string_value(id));
 		add_need(reader->step, need);
 	}
 	return 0;
@@ -374,12 +374,12 @@ check_combinations(struct reader *reader, const json_t *object)
 	 * secret.
 	 */
 	if (step->profile && (!member_is(step->run, "mode", "profile") || member_true(step->run, "secret")))
-		return REFUSE(reader, " has `profile`, but is not a run in the mode profile: no other may use a profiler.");
+		return REFUSE(reader, " has `profile`, but only a run in the mode profile may use a profiler.");
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
 		if (refusals[i].when & present && json_object_get(object, refusals[i].key))
 			return REFUSE(reader, " has `%s`, but %s.", refusals[i].key, refusals[i].why);
 	if (!step->result && step->pass_result)
-		return REFUSE(reader, " passes by result values, but has no `result` channel that they could come from.");
+		return REFUSE(reader, " passes by result values, but has no `result` channel.");
 	return 0;
 }
 
@@ -431,10 +431,9 @@ check_shared(struct reader *reader)
 {
 	const struct plan_step *step = reader->step;
 	bool may = step->kind == STEP_BUILD && step->cache && !step->owner && step->needs_count == 0;
-	return may || !step->shared
-			   ? 0
-			   : REFUSE(reader, " has `shared`, but is not a build with `cache`, without `owner` and `needs`: "
-								"what is for all jobs can depend on none.");
+	return may || !step->shared ? 0
+								: REFUSE(reader, " has `shared`, which only a build with `cache` and without `owner` "
+												 "and `needs` may have: all jobs use its output.");
 }
 
 static int

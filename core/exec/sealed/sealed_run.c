@@ -217,7 +217,8 @@ judge_end(struct sealed_job *job, const struct run_child_end *end)
 {
 	const char *colon = end->last_stderr[0] ? ": " : ".";
 	if (end->invalid_lines)
-		lose(job, "kettle-exec was killed, since it printed what is none of its events%s%s", colon, end->last_stderr);
+		lose(
+			job, "kettle-exec was killed, because it printed a line that is not an event%s%s", colon, end->last_stderr);
 	else if (job->done && !member_is(job->done, "status", "cancelled") &&
 			 !(end->told && member_is(job->done, "status", "lost")))
 		return;
@@ -276,8 +277,7 @@ run_job(struct sealed_job *job, const char *state)
 {
 	struct kettle_error error = {0};
 	if (!json_is_object(json_object_get(job->content, "plan")))
-		lose(job, "The envelope has no `plan` in it: it was made by another version of Kettle than %s.",
-			PACKAGE_VERSION);
+		lose(job, "The envelope has no `plan`: it was made by another version of Kettle than %s.", PACKAGE_VERSION);
 	else if (spool_open(&job->spool, state, &error) || spool_make(&job->spool, "artifacts", &job->artifacts, &error))
 		lose(job, "%s", error.message);
 	else

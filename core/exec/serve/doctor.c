@@ -214,7 +214,7 @@ perf_trouble(void)
 {
 	AUTO_FREE char *text = read_small(paranoid_file);
 	if (!text[0])
-		return json_string("The kernel, or the container that it is in, has no perf_event_open.");
+		return json_string("The kernel or the container has no perf_event_open.");
 	long paranoid = strtol(text, NULL, 10);
 	if (paranoid <= PARANOID_MAX)
 		return NULL;

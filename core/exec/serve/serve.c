@@ -338,7 +338,7 @@ static void
 on_lease_over(uv_timer_t *timer)
 {
 	struct serve *serve = timer->data;
-	(void)fprintf(stderr, "kettle-exec: the lease ended: nothing came for %llu s\n",
+	(void)fprintf(stderr, "kettle-exec: the lease ended: no request arrived for %llu s\n",
 		(unsigned long long)(serve->lease_ms / 1000));
 	end_lease(serve);
 }
@@ -413,7 +413,7 @@ close_serve(struct serve *serve, int status)
 	if (serve->input_open && serve->input_flags >= 0)
 		(void)fcntl(0, F_SETFL, serve->input_flags);
 	if (uv_loop_close(&serve->loop) != 0)
-		(void)fprintf(stderr, "kettle-exec: something was left on the event loop\n");
+		(void)fprintf(stderr, "kettle-exec: the event loop still has open handles\n");
 	return status;
 }
 

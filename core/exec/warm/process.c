@@ -262,13 +262,13 @@ stamp_done(void *arg)
 		close(STEAL_FD(process->cache_fd));
 	if (process->state == STARTING && process->trouble) {
 		buf_printf(&process->printed, "%s", process->trouble);
-		warm_fail(process, "what its recipes compiled cannot be stored");
+		warm_fail(process, "the code that its recipes compiled cannot be stored");
 	} else if (process->state == STARTING && warm_is_too_large(process)) {
 		warm_end(process, ENDING);
 		warm_tell(process, NULL, false);
 	} else if (process->state == STARTING && !warm_make_room_for(process)) {
 		buf_printf(&process->printed, "%llu MiB", (unsigned long long)(process->bytes >> 20));
-		warm_fail(process, "it exceeds the memory that `warm: memory` of exec.yml allows for all of them");
+		warm_fail(process, "with it the warm processes would exceed `warm: memory` of exec.yml");
 	} else if (process->state == STARTING) {
 		process->sandbox = sandbox_warm_new(process->socket_fd);
 		move(process);

@@ -21,20 +21,25 @@ extern "C" {
  * report come first.
  */
 #define KETTLE_LOSSES(X) \
-	X(NODE_FAULT, "failed", "the machine or its remote side is at fault: it counts, and the unit pauses") \
+	X(NODE_FAULT, "failed", "the machine or its remote side is at fault: the attempt counts, and the unit pauses") \
 	X(UNKNOWN_JOB, "gone", \
-		"the remote side knows nothing of the job: it counts, and the unit pauses only from the fourth in a row") \
+		"the remote side does not have the job: the attempt counts, and the unit pauses from the fourth such loss in " \
+		"a row") \
 	X(UNREACHED, "unreached", \
-		"a connection broke, or the remote side did not answer: it is uncounted, and the unit pauses") \
-	X(NOT_STARTED, "unstarted", "no machine that may run it had it: it is uncounted, and the unit does not pause") \
+		"a connection broke, or the remote side did not answer: the attempt does not count, and the unit pauses") \
+	X(NOT_STARTED, "unstarted", \
+		"the job never reached a machine that may run it: the attempt does not count, and the unit does not pause") \
 	X(AWAY, "away", \
-		"nothing of it has come to the machine, which does not answer: tried without limit, the unit pauses") \
+		"the machine does not answer and has nothing of the job: Kettle tries again without limit, and the unit " \
+		"pauses") \
 	X(PERMANENT, "final", "no attempt can succeed: the job ends at once") \
-	X(MISCONFIGURED, "unusable", "no job can run there before the operator has changed something: the job waits") \
-	X(CLAIMED, "claimed", "the engine's: only the run itself says that the machine failed; it counts") \
-	X(SPARED, "spared", "the engine's: failed, on a unit that has lost all jobs of late: it is uncounted") \
-	X(ENGINE, "engine", "the engine's: its process ended: it is uncounted") \
-	X(HANDED_BACK, "handed-back", "the engine's: it stops, or the job has to wait: without limit")
+	X(MISCONFIGURED, "unusable", "no job can run there until the operator corrects a fault: the job waits") \
+	X(CLAIMED, "claimed", "only the engine: the run alone reported that the machine failed; the attempt counts") \
+	X(SPARED, "spared", \
+		"only the engine: `failed` on a unit that has lost all recent jobs; the attempt does not count") \
+	X(ENGINE, "engine", "only the engine: the engine's process ended; the attempt does not count") \
+	X(HANDED_BACK, "handed-back", \
+		"only the engine: the engine stops, or the job has to wait; Kettle tries again without limit")
 
 enum kettle_loss {
 #define X(name, word, text) KETTLE_LOSS_##name,

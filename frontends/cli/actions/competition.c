@@ -12,7 +12,7 @@
 
 const struct args_option competition_options[] = {
 	{"set", 0, "NAME", "only the set with this name or file name"},
-	{"branch", 0, "NAME", "of a repository on GitHub: the branch; default: the repository's own"},
+	{"branch", 0, "NAME", "the branch of a repository on GitHub; default: the repository's own"},
 	{NULL, 0, NULL, NULL},
 };
 
@@ -42,7 +42,7 @@ put_rest(const struct run *run, const json_t *result)
 		term_put(term, STYLE_RED, "wrong ");
 		template_put(term, "{*name}: {error}\n", entry, NULL);
 	}
-	template_put(term, "{absent@@  {*} is no longer in the file; it stays as it is.\n}", result, NULL);
+	template_put(term, "{absent@@  {*} is no longer in the file; the leaderboard stays unchanged.\n}", result, NULL);
 }
 
 int

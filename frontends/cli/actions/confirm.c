@@ -61,10 +61,11 @@ confirm_delete(struct run *run)
 		return;
 	}
 	template_put(&run->term,
-		strcmp(command, "user.delete") == 0 ? "This removes who the user is; it cannot be undone. "
-											: "This deletes {id?the submission|{user?all submissions of the user to "
-											  "{leaderboard}|the leaderboard}} and "
-											  "everything that belongs to {user?them|it}. ",
+		strcmp(command, "user.delete") == 0
+			? "This removes the user's name, identities and tokens, and cannot be undone. "
+			: "This deletes {id?the submission|{user?all submissions of the user to "
+			  "{leaderboard}|the leaderboard}} and "
+			  "everything that belongs to {user?them|it}. ",
 		run->args.values, NULL);
 	prompt_name(run, id, "nothing is deleted");
 }
@@ -85,8 +86,8 @@ looked_up(struct run *run, const json_t *result)
 	template_put(&run->term, user, from, NULL);
 	fputs("\ninto you, ", run->term.out);
 	template_put(&run->term, user, json_object_get(result, "into"), NULL);
-	fputs(": from then on they are one user, and this cannot be undone.\nGo on only if you created the code yourself: "
-		  "who created it can then do all that you can.\n",
+	fputs(": from then on they are one user, and this cannot be undone.\nContinue only if you created the code "
+		  "yourself: its creator can then do all that you can.\n",
 		run->term.out);
 	json_object_set_new(run->args.values, "confirm", json_true());
 	prompt_name(run, json_text_or_empty(from, "user_name"), "no users are merged");
@@ -114,7 +115,7 @@ static void
 login_looked_up(struct run *run, const json_t *result)
 {
 	template_put(&run->term,
-		"{*name} wants to log in as {*user_name}; it began {begun:time}.\nGo on only if you began this login "
+		"{*name} wants to log in as {*user_name}; it began {begun:time}.\nContinue only if you began this login "
 		"yourself.\n",
 		result, NULL);
 	json_object_set_new(run->args.values, "confirm", json_true());

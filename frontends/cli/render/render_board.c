@@ -163,7 +163,7 @@ render_board_show_start(struct run *run)
 		 other = member_true(values, "practice") || json_object_get(values, "offset");
 	if ((of && !trend) || (trend && other)) {
 		(void)kettle_fail(&err, KETTLE_EINVAL,
-			trend ? "--trend cannot be used with --practice or --offset: it shows everything that counts."
+			trend ? "--trend cannot be used with --practice or --offset: a trend shows all scores that count."
 				  : "--of requires --trend.");
 		run_fail(run, &err);
 		return;

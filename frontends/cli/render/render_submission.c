@@ -238,9 +238,9 @@ show_output(struct run *run, const json_t *submission)
 
 const struct args_option render_submission_options[] = {
 	{"code", 0, NULL, "print only the submitted code"},
-	{"output", 0, NULL, "print only what its compilers and its public runs printed"},
+	{"output", 0, NULL, "print only the output of its compilers and public runs"},
 	RENDER_VERBOSE,
-	{"timing", 0, NULL, "print only where the time went, from acceptance to verdict"},
+	{"timing", 0, NULL, "print only how the time from acceptance to verdict was spent"},
 	{NULL, 0, NULL, NULL},
 };
 

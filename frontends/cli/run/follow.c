@@ -145,10 +145,10 @@ on_cancelled(struct run *run, const json_t *result)
 {
 	const struct follow *follow = run->work;
 	if (result)
-		wrap_message("kettle: submission %lld is cancelled: no `kettle serve` is running that would finish it.\n",
+		wrap_message("kettle: submission %lld is cancelled: no `kettle serve` is running to finish it.\n",
 			(long long)follow->id);
 	else
-		wrap_message("kettle: `kettle submission show %lld` shows what became of submission %lld.\n",
+		wrap_message("kettle: `kettle submission show %lld` shows the state of submission %lld.\n",
 			(long long)follow->id, (long long)follow->id);
 	run_interrupt_end(run);
 }

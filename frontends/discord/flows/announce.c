@@ -460,7 +460,7 @@ announce_new(struct bot *bot)
 	announcement_start(announce);
 	if (*bot->settings.operators &&
 		host->subscribe(host, actor, filter, -1, on_live, announce, &announce->subscription, &err) < 0)
-		host->log(host, KETTLE_LOG_WARNING, "A full disk cannot be told of at once: %s", err.message);
+		host->log(host, KETTLE_LOG_WARNING, "A full disk cannot be announced at once: %s", err.message);
 	return announce;
 }
 

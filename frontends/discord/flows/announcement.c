@@ -100,7 +100,7 @@ on_told_read(void *arg, const struct kettle_error *err, json_t *result)
 		return;
 	/* Without the state, posted messages are still found among the recent ones of their channel. */
 	if (err->code)
-		bot_log(announce->bot, KETTLE_LOG_WARNING, "Which events were announced cannot be read: %s", err->message);
+		bot_log(announce->bot, KETTLE_LOG_WARNING, "The list of announced events cannot be read: %s", err->message);
 	announce->told = json_is_array(result) ? json_deep_copy(result) : json_array();
 	announce->started = true;
 	start_ready(announce);

@@ -355,7 +355,7 @@ static void
 follow_up(struct report *report)
 {
 	struct interaction *interaction = report->msg->interaction;
-	interaction_follow_up(interaction, message_new("There is no thread for the report, so it comes here."));
+	interaction_follow_up(interaction, message_new("There is no thread for the report, so the report is here."));
 	json_array_each(report->messages, message)
 		interaction_follow_up(interaction, json_deep_copy(message));
 	post_result(report);

@@ -197,12 +197,12 @@ last_message(const struct submission_message *msg)
 	add_head(msg, &text);
 	add_ended(msg, &text);
 	if (*thread)
-		buf_printf(&text, "\n➡️ This goes on in <#%s>, where you will find the result.", thread);
+		buf_printf(&text, "\n➡️ The result will be in <#%s>.", thread);
 	else
 		buf_printf(&text,
-			"\n➡️ Discord takes no more changes of this message: `/leaderboard get-submission submission_id:%lld` "
-			"shows "
-			"the result.",
+			"\n➡️ Discord accepts no more changes to this message: `/leaderboard get-submission "
+			"submission_id:%lld` "
+			"shows the result.",
 			(long long)submission_message_id(msg));
 	return message_new(text.data);
 }

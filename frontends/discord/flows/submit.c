@@ -104,8 +104,8 @@ on_followed(void *arg, const struct kettle_error *err, json_t *result)
 	const struct attempt *attempt = arg;
 	(void)result;
 	if (err->code)
-		bot_log(
-			attempt->bot, KETTLE_LOG_WARNING, "A submission's messages would not outlast a crash: %s", err->message);
+		bot_log(attempt->bot, KETTLE_LOG_WARNING,
+			"The state of a submission's messages cannot be stored and would be lost in a crash: %s", err->message);
 	failpoint("discord.followed");
 	forget(arg);
 	attempt_free(arg);
@@ -199,7 +199,7 @@ add_refusals(struct buf *text, const json_t *refused)
 			buf_printf(text, "\n⚠️ %s", shown);
 	}
 	if (i > REFUSALS_SHOWN_MAX)
-		buf_printf(text, "\n⚠️ %zu more devices take no submission of yours now.", i - REFUSALS_SHOWN_MAX);
+		buf_printf(text, "\n⚠️ %zu more devices accept no submission from you now.", i - REFUSALS_SHOWN_MAX);
 }
 
 static void

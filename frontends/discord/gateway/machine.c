@@ -476,8 +476,8 @@ fatal_sentence(int code)
 	case 4010:
 		return "Discord refuses the bot's shard (close code 4010): Kettle uses none, so update Kettle.";
 	case 4011:
-		return "Discord demands that the bot uses shards (close code 4011), which Kettle does not: remove the bot from "
-			   "other servers and switch Public Bot off on the page Bot of the application.";
+		return "Discord demands that the bot uses shards (close code 4011), which Kettle does not support: remove the "
+			   "bot from other servers and switch Public Bot off on the page Bot of the application.";
 	case 4012:
 		return "Discord does not serve version 10 of its gateway any more (close code 4012): update Kettle.";
 	case 4013:

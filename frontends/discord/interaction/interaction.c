@@ -360,7 +360,7 @@ interaction_fail(struct interaction *interaction, const struct kettle_error *err
 {
 	bool hidden = is_operators(err) && !member_is(interaction->actor, "role", "admin");
 	AUTO_FREE char *text = escape_sentence(
-		hidden ? "Kettle has a fault, which its log describes: tell an admin of this server." : err->message,
+		hidden ? "Kettle has an internal error, which its log describes: tell an admin of this server." : err->message,
 		ERROR_MAX);
 	if (is_operators(err))
 		bot_log(interaction->bot, KETTLE_LOG_ERROR, "A command on Discord has failed: %s", err->message);

@@ -220,7 +220,7 @@ try_later(struct row *row, const struct rest_answer *answer)
 	row->tries++;
 	row->under_way = false;
 	bot_log(row->bot, row->tries == TRIES_LOGGED ? KETTLE_LOG_WARNING : KETTLE_LOG_DEBUG,
-		"Discord does not take a message now; Kettle sends it again later: %s", answer->err->message);
+		"Discord does not accept a message now; Kettle sends it again later: %s", answer->err->message);
 	later_call(row->bot, rest_backoff(row->tries), attempt, row);
 }
 
@@ -287,8 +287,8 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 	struct row *row = arg;
 	(void)result;
 	if (err->code && err->code != KETTLE_ECANCELED)
-		bot_log(row->bot, KETTLE_LOG_ERROR, "What is there of a message on Discord would not outlast a crash: %s",
-			err->message);
+		bot_log(row->bot, KETTLE_LOG_ERROR,
+			"The state of a message on Discord cannot be stored and would be lost in a crash: %s", err->message);
 	if (row->bot->stopping)
 		finish(row, OUTBOX_STOPPED, NULL);
 	else

@@ -44,7 +44,7 @@ read_later(struct reading *reading, const struct kettle_error *err)
 {
 	const struct bot *bot = reading->bot;
 	bot_log(bot, reading->tries == 0 ? KETTLE_LOG_WARNING : KETTLE_LOG_DEBUG,
-		"What is stored below %s cannot be read now and will be tried again: %s", reading->prefix, err->message);
+		"The state below %s cannot be read now; the bot tries again: %s", reading->prefix, err->message);
 	later_call(reading->bot, rest_backoff(++reading->tries), read_page, reading);
 }
 
@@ -59,7 +59,7 @@ on_page(void *arg, const struct kettle_error *err, json_t *page)
 		return;
 	}
 	if (err->code && err->code != KETTLE_ECANCELED)
-		bot_log(bot, KETTLE_LOG_ERROR, "What is stored below %s cannot be read, so it waits for the next start: %s",
+		bot_log(bot, KETTLE_LOG_ERROR, "The state below %s cannot be read; the next start tries again: %s",
 			reading->prefix, err->message);
 	if (err->code || bot->stopping) {
 		end(reading);

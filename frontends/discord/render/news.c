@@ -173,8 +173,8 @@ news_creator(const json_t *event)
 	const char *text = json_text_or_empty(json_object_get(event, "data"), "error");
 	AUTO_FREE char *error = sanitize_text(text, ERROR_MAX_CHARACTERS);
 	if (member_is(event, "kind", "leaderboard.renamed"))
-		return template_markdown("The leaderboard {*data.was} is called {*data.name} now: the addresses of Kettle's "
-								 "pages need the word that was its name.",
+		return template_markdown("The leaderboard {*data.was} is called {*data.name} now, because the old name is "
+								 "reserved for the addresses of Kettle's pages.",
 			event, escape);
 	add(&out,
 		"🔧 The task of {*leaderboard_name} has a fault: it failed on {*data.device} in submission {submission} "
@@ -193,7 +193,7 @@ news_creator(const json_t *event)
 static const struct {
 	const char *kind, *template;
 } operators[] = {
-	{"unit.quarantined", UNIT "is out of service; it returns by itself when it works again: {data.reason:sentence}" AT},
+	{"unit.quarantined", UNIT "is out of service; Kettle enables it again when it works: {data.reason:sentence}" AT},
 	{"unit.returned", UNIT "works again: {data.reason:sentence}" AT},
 	{"storage.full",
 		"🚨 The disk of the database has been full " SINCE "; Kettle stores nothing until there is room" ERROR},

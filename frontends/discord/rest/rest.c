@@ -406,8 +406,8 @@ take_fault(struct call *call, const struct kettle_error *err, int status)
 		(void)kettle_fail(&failed, KETTLE_EUNAVAIL, "Discord did not carry out %s (tries: %u): %s", call->route.name,
 			call->faults, why);
 	else
-		(void)kettle_fail(&failed, KETTLE_EUNAVAIL,
-			"Discord's answer to %s is missing, so it may have been carried out: %s", call->route.name, why);
+		(void)kettle_fail(
+			&failed, KETTLE_EUNAVAIL, "It is unknown whether Discord carried out %s: %s", call->route.name, why);
 	fail(call, &failed);
 }
 
@@ -444,7 +444,7 @@ take_limited(struct call *call, const struct kettle_http_answer *answer, const j
 			call->route.name, asked);
 	else
 		(void)kettle_fail(
-			&err, KETTLE_ERATE, "Discord limits %s again and again (tries: %u).", call->route.name, call->limited);
+			&err, KETTLE_ERATE, "Discord still limits %s after several tries (%u).", call->route.name, call->limited);
 	fail(call, &err);
 }
 
@@ -488,8 +488,8 @@ count_invalid(struct rest *rest, const struct kettle_http_answer *answer)
 		return;
 	if (limits_invalid(rest->limits, now_ms(rest)))
 		rest->host->log(rest->host, KETTLE_LOG_ERROR,
-			"Discord answered 401, 403, 404 or 429 to %u requests in 10 minutes: until these have passed only "
-			"interactions are answered.",
+			"Discord answered 401, 403, 404 or 429 to %u requests in 10 minutes: until they have passed, the bot only "
+			"answers interactions.",
 			rest->rules.invalid_max);
 }
 
@@ -505,7 +505,7 @@ take_download(struct call *call, const struct kettle_error *err, const struct ke
 	else if (!answer)
 		(void)kettle_fail(&failed, KETTLE_EUNAVAIL, "Discord did not deliver the attachment: try again.");
 	else if (answer->status == 403 || answer->status == 404 || answer->status == 410)
-		(void)kettle_fail(&failed, KETTLE_ENOENT, "The attachment is gone: attach it again.");
+		(void)kettle_fail(&failed, KETTLE_ENOENT, "Discord no longer has the attachment: attach it again.");
 	else if (answer->status != 200)
 		(void)kettle_fail(
 			&failed, KETTLE_EUNAVAIL, "Discord answered %d in place of the attachment: try again.", answer->status);

@@ -47,8 +47,8 @@ show_entry(struct web *web, struct http_request *request, const char *login)
 	AUTO_BUF struct buf content = {0};
 	AUTO_FREE char *path = xasprintf("/link/%s", login);
 	html_printf(&content,
-		"<p>A program wants to act as you. Confirm only what you began yourself.</p>\n"
-		"<p>On a command line where you are known: <code>kettle login confirm %s</code></p>\n",
+		"<p>A program wants to act as you. Confirm only a login that you began yourself.</p>\n<p>On a command line "
+		"where you are a user: <code>kettle login confirm %s</code></p>\n",
 		login);
 	(void)providers_add_links(web, &content, "Log in by", "", path);
 	if (*login)
@@ -80,7 +80,7 @@ serve_question(struct web *web, struct http_request *request, visit_fn ask, cons
 	if (method != HTTP_GET && method != HTTP_HEAD && method != HTTP_POST)
 		respond_not_allowed(request, "GET, HEAD, POST");
 	else if (method == HTTP_POST && !session_sent_form(web, request, session))
-		session_respond(request, FORBIDDEN, FAILED_TITLE, "The form is not of this session: open the page again.");
+		session_respond(request, FORBIDDEN, FAILED_TITLE, "The form belongs to another session: open the page again.");
 	else if (!*session)
 		show_entry(web, request, login);
 	else
@@ -110,11 +110,11 @@ respond_done(struct visit *visit, const char *title, const char *one, const char
 static void
 show_asking(struct visit *visit, json_t *asking)
 {
-	AUTO_FREE char *sentence = xasprintf("%s wants to act as you, %s. It began at %.16s UTC. %sConfirm only what "
-										 "you began yourself.",
-		json_text_or_empty(asking, "name"), json_text_or_empty(asking, "user_name"),
-		json_text_or_empty(asking, "begun"),
-		member_true(asking, "resets") ? "Your earlier logins of that name end. " : "");
+	AUTO_FREE char *sentence =
+		xasprintf("%s wants to act as you, %s. It began at %.16s UTC. %sConfirm only a login that you began yourself.",
+			json_text_or_empty(asking, "name"), json_text_or_empty(asking, "user_name"),
+			json_text_or_empty(asking, "begun"),
+			member_true(asking, "resets") ? "Your earlier logins of that name end. " : "");
 	session_ask(visit, "Confirm a login", sentence, "Confirm");
 }
 
@@ -166,8 +166,8 @@ show_both(struct visit *visit, json_t *result)
 	buf_adds(&text, ". The account that you have just logged in to belongs to ");
 	add_user(&text, from);
 	buf_printf(&text,
-		". Join them, and %s gets the accounts, submissions, leaderboards and access of %s, which is no user of "
-		"its own any more. This cannot be undone.",
+		". Join them, and %s gets the accounts, submissions, leaderboards and access of %s, which then is no longer a "
+		"separate user. This cannot be undone.",
 		json_text_or_empty(into, "user_name"), json_text_or_empty(from, "user_name"));
 	session_ask(visit, "Join two users", text.data, "Join them");
 }
@@ -196,7 +196,7 @@ serve_join(struct web *web, struct http_request *request, const char *key)
 	sha256_hex(session, strlen(session), hash);
 	if (!*session || !member_is(state, "session", hash))
 		session_respond(request, STATUS_NOT_FOUND, "Join two users",
-			"Nothing is to be joined here: log in, and begin again within ten minutes.");
+			"There are no users to join: log in, and begin again within ten minutes.");
 	else
 		serve_question(web, request, ask_join, "", json_text_or_empty(state, "code"));
 }
@@ -242,7 +242,7 @@ serve_auth(struct web *web, struct http_request *request)
 	if (http_method(request) != HTTP_GET)
 		respond_not_allowed(request, "GET");
 	else if (!provider)
-		session_respond(request, STATUS_NOT_FOUND, "Log in", "This server has no such provider of logins.");
+		session_respond(request, STATUS_NOT_FOUND, "Log in", "This server has no login provider of this name.");
 	else
 		(begins ? provider_start : provider_return)(web, request, provider);
 	return true;

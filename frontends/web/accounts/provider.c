@@ -248,7 +248,7 @@ on_user(struct visit *visit, json_t *user)
 													: json_incref((json_t *)subject);
 	const json_t *claimed = json_object_get(visit->data, "claimed"); /* by the ID token */
 	if (!json_is_string(id) || !*json_string_value(id) || (claimed && !json_equal(id, claimed))) {
-		visit_refuse(visit, KETTLE_EACCES, "The provider does not say who you are.");
+		visit_refuse(visit, KETTLE_EACCES, "The provider did not return your account.");
 		return;
 	}
 	json_decref(visit->actor);

@@ -103,7 +103,7 @@ read_query(const json_t *row, const char *text, json_t **ret_args, struct kettle
 			json_object_set_new(args, name, value);
 		else
 			rc = kettle_blame(err, KETTLE_CAUSE_NONE, name,
-				kettle_fail(err, KETTLE_EINVAL, "The parameter `%.60s` comes twice.", name));
+				kettle_fail(err, KETTLE_EINVAL, "The parameter `%.60s` is given twice.", name));
 		if (rc < 0)
 			json_decref(value);
 	}

@@ -264,7 +264,7 @@ read_after(const char *text, int64_t *ret_after, struct kettle_error *err)
 {
 	long long after = -1;
 	if (text && (!number_parse_integer(text, &after) || after < 0))
-		return kettle_fail(err, KETTLE_EINVAL, "`after` and Last-Event-ID are the number of an event, 0 or more.");
+		return kettle_fail(err, KETTLE_EINVAL, "`after` and Last-Event-ID must be the number of an event, 0 or more.");
 	*ret_after = after;
 	return 0;
 }
@@ -284,7 +284,8 @@ read_filter(const struct http_request *http, struct request *request, struct ket
 	if (rc == 0)
 		rc = read_after(after ? after : query_value(&query, "after"), &request->after, err);
 	if (rc == 0 && id && (board || !number_parse_integer(id, &submission) || submission < 1))
-		rc = kettle_fail(err, KETTLE_EINVAL, "`submission` is the number of a submission, without `leaderboard`.");
+		rc = kettle_fail(
+			err, KETTLE_EINVAL, "`submission` must be the number of a submission, and `leaderboard` must be left out.");
 	if (rc == 0 && id)
 		request->filter = json_pack("{s:I}", "submission", (json_int_t)submission);
 	else if (rc == 0)

@@ -45,8 +45,8 @@ ask(struct web *web, struct http_request *request, visit_fn start)
 {
 	if (!may_ask(web, request))
 		respond_refusal(request, STATUS_UNAUTHORIZED, kettle_error_name(KETTLE_EACCES),
-			"This is for the operator: send the token of the configuration (metrics_token_env), or ask on the machine "
-			"itself.");
+			"Only the operator may read this: send the token of the configuration (metrics_token_env), or ask on the "
+			"machine itself.");
 	else
 		visit_begin(web, request, NULL, LIMIT_MS, start, visit_respond_error, NULL, NULL);
 }

@@ -307,7 +307,7 @@ const struct compat_route compat_admin_routes[] = {
 	{HTTP_POST, {"admin", "export-hf"}, COMPAT_CALL(NULL, .refusal = {STATUS_UNAVAILABLE,
 		"An export to Hugging Face is not built in: `kettle leaderboard export` writes the submissions."})},
 	{HTTP_POST, {"admin", "application-validations", "*", "*"}, COMPAT_CALL(NULL, .refusal = {STATUS_BAD_REQUEST,
-		"Tasks have no validation beside their tests here."})},
+		"Kettle validates tasks only by their tests."})},
 };
 /* clang-format on */
 

@@ -89,7 +89,7 @@ tell_closed(struct visit *visit, json_t *result)
 	const json_t *board = json_object_get(result, "leaderboard");
 	if (member_is(board, "visibility", "closed") && json_is_null(json_object_get(board, "opens"))) {
 		visit->fail = compat_fail;
-		visit_refuse(visit, KETTLE_EACCES, "This leaderboard is closed: it needs an invite, which you join with.");
+		visit_refuse(visit, KETTLE_EACCES, "This leaderboard is closed: join it with an invite code.");
 	} else {
 		visit_refuse(visit, KETTLE_ENOENT, "unknown");
 	}

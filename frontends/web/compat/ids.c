@@ -67,7 +67,7 @@ compat_return_login(struct visit *visit, json_t *result)
 	AUTO_FREE char *hint = logins_hint(visit->web, json_text_or_empty(state, "cli_id"));
 	bool is_reset = member_true(state, "is_reset");
 	if (!hint) {
-		visit_refuse(visit, KETTLE_EINVAL, "The state belongs to no login that is under way: register again.");
+		visit_refuse(visit, KETTLE_EINVAL, "The state does not belong to a login in progress: register again.");
 		return;
 	}
 	json_object_update_new(visit->data, json_pack("{s:s, s:b}", "hint", hint, "is_reset", is_reset));

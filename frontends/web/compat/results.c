@@ -399,8 +399,7 @@ results_need_ncu(json_t *result, json_int_t submission)
 		json_object_set_new(ran, "success", json_false());
 		json_object_set_new(ran, "stderr",
 			json_sprintf("There is no report of Nsight Compute for this client; the profiler is: %s. `kettle "
-						 "submission download "
-						 "%lld` gets the files that there are.\n%s",
+						 "submission download %lld` gets its files.\n%s",
 				json_text_or_empty(profile, "profiler"), (long long)submission, json_text_or_empty(ran, "stderr")));
 	}
 }

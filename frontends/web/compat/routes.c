@@ -107,7 +107,8 @@ compat_request(struct web *web, struct http_request *request)
 	if (route)
 		compat_request_call(web, request, route->call);
 	else if (methods.len)
-		respond_detail(request, STATUS_NOT_ALLOWED, "This address does not take that method.", "Allow", methods.data);
+		respond_detail(request, STATUS_NOT_ALLOWED, "This address does not support the method of the request.", "Allow",
+			methods.data);
 	return methods.len > 0;
 }
 

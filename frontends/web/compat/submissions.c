@@ -117,7 +117,7 @@ compat_show_submission(struct visit *visit, json_t *result)
 {
 	/* Of another user's submission there is no note. */
 	if (!json_object_get(result, "note")) {
-		visit_refuse(visit, KETTLE_EACCES, "This is a submission of another user.");
+		visit_refuse(visit, KETTLE_EACCES, "The submission belongs to another user.");
 		return;
 	}
 	json_object_set_new(visit->data, "shown", results_shown(result));

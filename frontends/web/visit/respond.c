@@ -69,7 +69,8 @@ error_tell(const struct kettle_host *host, const struct kettle_error *err, struc
 		return;
 	random_bytes(&number, sizeof(number));
 	host->log(host, KETTLE_LOG_ERROR, "Fault %08" PRIx32 ": %s", number, err->message);
-	(void)kettle_fail(ret_told, err->code, "A fault of the server: its log has it as %08" PRIx32 ".", number);
+	(void)kettle_fail(
+		ret_told, err->code, "The server has an internal error, which its log has as %08" PRIx32 ".", number);
 }
 
 json_t *

@@ -207,7 +207,7 @@ visit_begin(struct web *web, struct http_request *request, const char *token, ui
 		.until_ms = limit_ms ? web->host->monotonic_ms(web->host) + limit_ms : UINT64_MAX};
 	if (!open_visit(web->visits, visit)) {
 		struct kettle_error err = {0};
-		(void)kettle_fail(&err, KETTLE_ERATE, "Too many requests are under way: wait for the answer to one.");
+		(void)kettle_fail(&err, KETTLE_ERATE, "Too many of your requests are in progress: wait until one is answered.");
 		err.retry_s = 1;
 		visit->actor = json_incref(web->nobody);
 		fail(visit, &err);

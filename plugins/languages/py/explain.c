@@ -313,7 +313,7 @@ explain_crash(
 	return kettle_explain(waited ? "timed_out" : "failed", "participant", false, ret_result, err,
 		"A process of the %s run crashed: %s%s%s", kettle_json_text(json_object_get(step, "run"), "mode"),
 		quoted(crash->error).text, listed_frames(crash, step).text,
-		waited ? " The run waited for it until the time limit." : "");
+		waited ? " The run waited for this process until the time limit." : "");
 }
 
 /*

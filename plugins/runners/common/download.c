@@ -22,7 +22,7 @@ download_make(struct download *ret_download, struct kettle_error *err)
 	AUTO_FREE char *folder = xasprintf(FOLDER_TEMPLATE, temporary && temporary[0] == '/' ? temporary : "/tmp");
 	if (!mkdtemp(folder))
 		return kettle_fail(err, KETTLE_EIO,
-			"There is no room for what the remote side sends: `%s` cannot be made (set TMPDIR): %s.", folder,
+			"The data of the remote side cannot be stored: `%s` cannot be created (set TMPDIR): %s.", folder,
 			strerror(errno));
 	ret_download->path = xasprintf("%s/file", folder);
 	ret_download->folder = STEAL(folder);

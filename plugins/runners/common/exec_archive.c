@@ -36,8 +36,8 @@ exec_archive_read(const char *path, char **ret_data, size_t *ret_size, char ret_
 	if (rc < 0)
 		return rc;
 	if (size < sizeof(magic) || memcmp(data, magic, sizeof(magic)) != 0)
-		return kettle_fail(
-			err, KETTLE_EINVAL, "%s is not an xz archive: name what `make portable-exec` has packed.", path);
+		return kettle_fail(err, KETTLE_EINVAL,
+			"%s is not an xz archive: name the archive that `make portable-exec` has packed.", path);
 	sha256_hex(data, size, ret_digest);
 	*ret_data = STEAL(data);
 	*ret_size = size;

@@ -158,7 +158,7 @@ may_log(struct exec_client *lines)
 	}
 	if (lines->logged++ == EXEC_CLIENT_LOGGED_MAX)
 		lines->host->log(lines->host, KETTLE_LOG_WARNING,
-			"%s says too much: more than %d lines a minute are not logged", lines->name, EXEC_CLIENT_LOGGED_MAX);
+			"%s writes too much: Kettle logs only %d of its lines a minute", lines->name, EXEC_CLIENT_LOGGED_MAX);
 	return lines->logged <= EXEC_CLIENT_LOGGED_MAX;
 }
 
@@ -172,7 +172,8 @@ take_invalid_lines(struct exec_client *lines, size_t count)
 	lines->invalid_lines += count;
 	if (lines->invalid_lines < EXEC_CLIENT_INVALID_LINES_MAX)
 		return;
-	(void)snprintf(lines->last_stderr, sizeof(lines->last_stderr), "it wrote too much that is no event of its jobs");
+	(void)snprintf(
+		lines->last_stderr, sizeof(lines->last_stderr), "it wrote too many lines that are not events of its jobs");
 	lines->host->process_kill(lines->host, lines->process, SIGKILL);
 }
 
@@ -244,7 +245,7 @@ refuse_event(struct exec_client *lines, const char *line, const char *why)
 		return false;
 	if (may_log(lines))
 		lines->host->log(
-			lines->host, KETTLE_LOG_WARNING, "%s: what it says of job %s is not read: %s", lines->name, ref, why);
+			lines->host, KETTLE_LOG_WARNING, "%s: its report on job %s is not read: %s", lines->name, ref, why);
 	if (strcmp(name, "done") != 0)
 		return true;
 	AUTO_FREE char *sentence = xasprintf("The report on the job is not read: %s.", why);

@@ -260,7 +260,7 @@ on_cancel_late(void *arg)
 	struct remote_job *job = arg;
 	job->limit = NULL;
 	job->remote->host->log(job->remote->host, KETTLE_LOG_WARNING,
-		"job %s is given up: %s did not say in time that it has ended there", job->ref, job->remote->side);
+		"job %s is given up: %s did not report its end in time", job->ref, job->remote->side);
 	bool goes_on = job->phase != REMOTE_PACKING && job->phase != REMOTE_OPENING && !job->remote->stopping;
 	if (goes_on)
 		orphan(job);

@@ -47,7 +47,7 @@ look_at(struct remote *remote, uint64_t at)
 	host->timer_stop(host, STEAL(remote->timer));
 	remote->timer_at = at;
 	if (host->timer_start(host, at > now ? at - now : 0, 0, on_due, remote, &remote->timer, &err) < 0)
-		host->log(host, KETTLE_LOG_ERROR, "jobs are not looked at any more: %s", err.message);
+		host->log(host, KETTLE_LOG_ERROR, "jobs are no longer checked: %s", err.message);
 }
 
 static void
@@ -231,8 +231,8 @@ take_failure(struct remote_job *job, enum remote_status status, const char *why)
 	if (job->report && job->phase == REMOTE_SENDING)
 		remote_report(job, NULL, why); /* its caller waits */
 	else if (remote->pace.invalid_answers && job->invalid_answers >= remote->pace.invalid_answers)
-		remote_lost(
-			job, KETTLE_LOSS_NODE_FAULT, "The runner could not use what %s answers: %s", remote->side, why ? why : "");
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "The runner could not use the answers of %s: %s", remote->side,
+			why ? why : "");
 	else if (now - job->failing >= patience)
 		give_up(job, patience, why);
 	else if (status == REMOTE_UNCERTAIN)
@@ -265,10 +265,10 @@ static void
 lose_overdue(struct remote_job *job, const char *unheard)
 {
 	if (unheard)
-		remote_lost(job, KETTLE_LOSS_UNREACHED, "Its job in %s has run for longer than its time, and %s",
-			job->remote->side, unheard);
+		remote_lost(job, KETTLE_LOSS_UNREACHED, "Its job in %s has exceeded its time limit, and %s", job->remote->side,
+			unheard);
 	else
-		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "%s did not end its job, which has run for longer than its time.",
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "%s did not end its job, which has exceeded its time limit.",
 			job->remote->side);
 }
 
@@ -282,7 +282,7 @@ take_unended(struct remote_job *job, bool runs, const char *unheard)
 	}
 	if (job->phase == REMOTE_FETCHING) {
 		job->phase = REMOTE_SUBMITTED;
-		take_failure(job, REMOTE_INVALID, "it says that a job has ended, and then that it has not.");
+		take_failure(job, REMOTE_INVALID, "it reported that a job has ended, and later that it has not.");
 		return;
 	}
 	if (job->phase == REMOTE_FINDING)

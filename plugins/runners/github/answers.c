@@ -52,7 +52,7 @@ answer_run(const json_t *body, struct run_facts *ret_facts, struct kettle_error 
 		.created_ms = answer_time(json_text_or_empty(body, "created_at")),
 		.dispatched = member_is(body, "event", "workflow_dispatch")};
 	if (facts.id == 0 || !facts.status[0])
-		return kettle_fail(err, KETTLE_EIO, "GitHub's answer is no workflow run: it lacks `id` or `status`.");
+		return kettle_fail(err, KETTLE_EIO, "GitHub's answer is not a workflow run: it lacks `id` or `status`.");
 	if (strcmp(facts.status, "completed") == 0 && !facts.conclusion[0])
 		return kettle_fail(err, KETTLE_EIO, "GitHub says that a run is completed, but not how: it lacks `conclusion`.");
 	*ret_facts = facts;
@@ -65,7 +65,8 @@ answer_runs(const json_t *body, const json_t **ret_runs, struct kettle_error *er
 	const json_t *runs = json_object_get(body, "workflow_runs");
 	if (!json_is_array(runs) || json_array_size(runs) > ANSWER_LIST_MAX)
 		return kettle_fail(err, KETTLE_EIO,
-			"GitHub's list of runs is none: it lacks `workflow_runs`, or has more than the %d that were requested.",
+			"GitHub's answer is not a list of runs: it lacks `workflow_runs`, or has more than the %d that were "
+			"requested.",
 			ANSWER_LIST_MAX);
 	*ret_runs = runs;
 	return 0;
@@ -97,7 +98,7 @@ answer_artifact(const json_t *body, const char *name, struct artifact_facts *ret
 	json_t *artifact;
 	if (!json_is_array(artifacts) || json_array_size(artifacts) > ANSWER_LIST_MAX)
 		return kettle_fail(
-			err, KETTLE_EIO, "GitHub's list of artifacts is none: it lacks `artifacts`, or is too long.");
+			err, KETTLE_EIO, "GitHub's answer is not a list of artifacts: it lacks `artifacts`, or is too long.");
 	json_array_foreach((json_t *)artifacts, i, artifact) {
 		struct artifact_facts facts = {.id = member_id(artifact, "id"), .expired = member_true(artifact, "expired")};
 		json_int_t size = member_int(artifact, "size_in_bytes");

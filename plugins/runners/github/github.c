@@ -35,8 +35,8 @@ static const struct kettle_option options[] = {
 	{.key = "api_version",
 		.type = KETTLE_OPTION_STRING,
 		.default_value = "2026-03-10",
-		.help = "The version of the API that requests name; for an Enterprise Server one that it knows."},
-	INT_OPTION("poll_ms", "1000", 100, 600000, "Milliseconds between two looks at a run, at least."),
+		.help = "The version of the API that requests name; for an Enterprise Server a version that it supports."},
+	INT_OPTION("poll_ms", "1000", 100, 600000, "The least number of milliseconds between two requests about a run."),
 	INT_OPTION("give_up_s", "900", 1, 86400, "Seconds without a usable answer on a run, after which its job is lost."),
 	EXEC_ARCHIVE_OPTION,
 };
@@ -220,7 +220,7 @@ get_status(void *self, kettle_answer done, void *arg, struct kettle_error *err)
 {
 	const struct github *github = self;
 	if (github->api && json_object_size(github->places) == 0)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "No unit names the runner github, so it knows no repository.");
+		return kettle_fail(err, KETTLE_EUNAVAIL, "No unit names the runner github, so there is no repository to ask.");
 	return remote_status(self, done, arg, err);
 }
 

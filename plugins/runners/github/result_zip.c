@@ -62,7 +62,7 @@ open_archive(int fd, zip_t **ret_zip, struct kettle_error *err)
 	if (source && !*ret_zip)
 		zip_source_free(source);
 	int rc = *ret_zip ? 0
-					  : kettle_fail(err, KETTLE_EINVAL, "The artifact is no zip, or is damaged: %s.",
+					  : kettle_fail(err, KETTLE_EINVAL, "The artifact is not a zip, or is damaged: %s.",
 							file ? zip_error_strerror(&error) : strerror(errno));
 	zip_error_fini(&error);
 	return rc;

@@ -271,7 +271,7 @@ on_look(void *arg, const struct kettle_error *err, const struct api_answer *answ
 	}
 	if (err->code == 0 && answer->status == 404) {
 		(void)kettle_fail(
-			&why, KETTLE_ENOENT, "GitHub knows no run %lld of %s any more.", (long long)run->id, run->place.repo);
+			&why, KETTLE_ENOENT, "GitHub no longer has the run %lld of %s.", (long long)run->id, run->place.repo);
 		remote_update(run->job, REMOTE_ABSENT, why.message);
 		return;
 	}

@@ -49,8 +49,8 @@ static const struct kettle_option options[] = {
 		.help = "What the sandbox may read besides the system, {read, level}; default: the section `sandbox`."},
 	{.key = "report",
 		.type = KETTLE_OPTION_STRINGS,
-		.help = "Tools whose versions and packages this machine reports, besides the well-known ones; default: those "
-				"of the languages."},
+		.help = "Tools whose versions and packages this machine reports, besides the well-known ones; default: the "
+				"tools of the languages."},
 };
 
 static void finish_stop(void *arg);

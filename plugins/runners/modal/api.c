@@ -150,7 +150,7 @@ answer_health(const json_t *health)
 	if (json_text_or_null(health, "version"))
 		add_text(&text, "kettle-exec ", json_text_or_empty(health, "version"), "");
 	else
-		buf_adds(&text, "modal_app.py says no version");
+		buf_adds(&text, "modal_app.py gives no version");
 	json_array_foreach(json_object_get(health, "devices"), i, device) {
 		const json_t *queue = json_object_get(device, "queue");
 		if (i == ANSWER_MAX_DEVICES)

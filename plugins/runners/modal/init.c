@@ -84,8 +84,7 @@ make_devices(const json_t *args, json_t **ret_devices, struct kettle_error *err)
 	}
 	if (json_array_size(devices) == 0)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"Say which devices there are: `--option devices=H100=H100,big=B200:2`, each a name and what Modal calls "
-			"its GPU.");
+			"Name the devices: `--option devices=H100=H100,big=B200:2`, each with Modal's name of its GPU.");
 	*ret_devices = STEAL(devices);
 	return 0;
 }
@@ -114,9 +113,7 @@ static void
 say_next(struct init *init, const char *secret)
 {
 	const char *folder = json_text_or_empty(init->args, "folder");
-	init_say(init,
-		"See whether the devices at the top of %s/modal_app.py are as you want them: GPUs, images, packages, timeouts.",
-		folder);
+	init_say(init, "Check the devices at the top of %s/modal_app.py: GPUs, images, packages, timeouts.", folder);
 	init_say(init,
 		"Make a key, for Kettle (`key_env` or `key_file`) and, as KETTLE_KEY, for Modal: `(umask 077; openssl rand "
 		"-base64 32 >modal.key; echo KETTLE_KEY=$(cat modal.key) >modal.env); modal secret create %s --from-dotenv "
@@ -129,8 +126,7 @@ say_next(struct init *init, const char *secret)
 				   "`token_id_env` and "
 				   "`token_secret_env` (or `_file`).");
 	init_say(init,
-		"Add a device whose unit says `options: {function: NAME}`, and see whether it works: `kettle device doctor "
-		"NAME`.");
+		"Add a device whose unit has `options: {function: NAME}`, and check it with `kettle device doctor NAME`.");
 }
 
 int

@@ -44,19 +44,20 @@ static const struct kettle_option options[] = {
 	{.key = "token_id_env",
 		.type = KETTLE_OPTION_STRING,
 		.help = "The environment variable with the id of a proxy auth token of Modal (wk-…)."},
-	{.key = "token_id_file", .type = KETTLE_OPTION_PATH, .help = "The file with it, in place of `token_id_env`."},
+	{.key = "token_id_file", .type = KETTLE_OPTION_PATH, .help = "The file with this id, in place of `token_id_env`."},
 	{.key = "token_secret_env",
 		.type = KETTLE_OPTION_STRING,
 		.help = "The environment variable with the secret of that token (ws-…)."},
 	{.key = "token_secret_file",
 		.type = KETTLE_OPTION_PATH,
-		.help = "The file with it, in place of `token_secret_env`."},
+		.help = "The file with this secret, in place of `token_secret_env`."},
 	KEY_OPTIONS,
 	EXEC_ARCHIVE_OPTION,
 	INT_OPTION("answer_s", "60", 1, 600, "Seconds that one request may take, with its redirects."),
-	INT_OPTION("send_s", "60", 1, 3600, "Seconds for which the runner tries again to submit a job before it is lost."),
 	INT_OPTION(
-		"quiet_s", "600", 1, 86400, "Seconds for which nothing may be heard of a submitted job before it is lost."),
+		"send_s", "60", 1, 3600, "Seconds for which the runner tries to submit a job, after which the job is lost."),
+	INT_OPTION(
+		"quiet_s", "600", 1, 86400, "Seconds without an answer about a submitted job, after which the job is lost."),
 };
 
 static const struct kettle_option unit_options[] = {
@@ -161,9 +162,9 @@ on_submitted(void *arg, const struct modal_reply *reply)
 		remote_report(job, NULL, why);
 	else if ((reply->kind == REPLY_REFUSED && job->failures == 0) ||
 			 (reply->kind == REPLY_ANSWERED && reply->status == 404))
-		remote_lost(job, KETTLE_LOSS_MISCONFIGURED, "The runner could not submit it: %s", reply->why);
+		remote_lost(job, KETTLE_LOSS_MISCONFIGURED, "The runner could not submit the job: %s", reply->why);
 	else if (reply->kind == REPLY_ANSWERED && reply->status >= 400)
-		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "The runner could not submit it: %s", reply->why);
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "The runner could not submit the job: %s", reply->why);
 	else
 		tell_failure(job, reply, why);
 }
@@ -176,7 +177,7 @@ submit(struct remote_job *job)
 	failpoint("modal.submit");
 	if (job->envelope_size > API_MAX_REQUEST)
 		remote_lost(job, KETTLE_LOSS_PERMANENT,
-			"The runner could not submit it: its plan has %zu bytes, and one request to Modal takes %u.",
+			"The runner could not submit the job: its plan has %zu bytes, and one request to Modal takes %u.",
 			job->envelope_size, API_MAX_REQUEST);
 	else if (job->report)
 		send_request(job, path, NULL, "", 0, on_submitted);
@@ -194,7 +195,7 @@ on_found(void *arg, const struct modal_reply *reply)
 	if (name)
 		take_call(job, name);
 	else if (answer_unknown(reply))
-		remote_update(job, REMOTE_ABSENT, "Modal does not have it: it was not submitted before the engine ended.");
+		remote_update(job, REMOTE_ABSENT, "Modal does not have the job: it was not submitted before the engine ended.");
 	else
 		tell_failure(job, reply, why);
 }
@@ -217,9 +218,9 @@ take_state(struct remote_job *job, const struct modal_reply *reply)
 	if (status == REMOTE_ENDED)
 		failpoint("modal.ended");
 	if (status == REMOTE_INVALID)
-		tell_failure(job, reply, "it does not say what became of a call.");
+		tell_failure(job, reply, "it does not tell the state of a call.");
 	else
-		remote_update(job, status, status == REMOTE_NO_ANSWER ? "it cannot say what became of a call." : NULL);
+		remote_update(job, status, status == REMOTE_NO_ANSWER ? "it cannot tell the state of a call." : NULL);
 }
 
 static bool
@@ -327,7 +328,7 @@ on_fetched(void *arg, const struct modal_reply *reply)
 	else if (reply->kind == REPLY_ANSWERED && reply->status == 202)
 		remote_update(job, REMOTE_PENDING, NULL);
 	else if (answer_unknown(reply))
-		remote_update(job, REMOTE_ABSENT, "Modal has no result for it any more: results are kept for 7 days.");
+		remote_update(job, REMOTE_ABSENT, "Modal no longer has the result of the job: it keeps results for 7 days.");
 	else if (reply->kind == REPLY_ANSWERED)
 		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "The runner could not get a result: %s", reply->why);
 	else

@@ -11,7 +11,7 @@
 #include "runners/common/init_files.h"
 #include "runners/common/remote.h"
 
-#define MODAL_NO_SENSE "Modal answered with something that modal_app.py does not say."
+#define MODAL_NO_SENSE "Modal's answer is not one of modal_app.py."
 
 /* One instance of the plugin. */
 struct modal {

@@ -30,13 +30,15 @@ static const struct kettle_option options[] = {
 	KEY_OPTIONS,
 	{.key = "exec",
 		.type = KETTLE_OPTION_PATH,
-		.help = "The kettle-exec of the nodes, where they have one; default: the archive's, unpacked in `folder`."},
+		.help = "The kettle-exec on the nodes; default: that of the archive, unpacked in `folder`."},
 	EXEC_ARCHIVE_OPTION,
-	{.key = "config", .type = KETTLE_OPTION_PATH, .help = "The exec.yml that it reads there; default: its own."},
+	{.key = "config",
+		.type = KETTLE_OPTION_PATH,
+		.help = "The exec.yml on the nodes; default: the user's or the system's there."},
 	{.key = "sbatch", .type = KETTLE_OPTION_STRING, .default_value = "sbatch", .help = "The command that takes jobs."},
 	{.key = "squeue", .type = KETTLE_OPTION_STRING, .default_value = "squeue", .help = "The command that lists jobs."},
 	{.key = "scancel", .type = KETTLE_OPTION_STRING, .default_value = "scancel", .help = "The command that ends jobs."},
-	INT_OPTION("poll_ms", "500", 100, 60000, "Milliseconds between two looks for results in `folder`."),
+	INT_OPTION("poll_ms", "500", 100, 60000, "Milliseconds between two checks for results in `folder`."),
 	INT_OPTION(
 		"queue_ms", "2000", 200, 600000, "Milliseconds between two calls of squeue, which lists all jobs at once."),
 	INT_OPTION(
@@ -93,8 +95,7 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	if (strpbrk(folder, "%\\\n"))
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "folder",
 			kettle_fail(err, KETTLE_EINVAL,
-				"`folder` has a %%, a backslash or a newline, which sbatch would not take as it is: use another "
-				"path."));
+				"`folder` has a %%, a backslash or a newline, which sbatch would change: use another path."));
 	int rc = remote_configure(&slurm->remote, section, err);
 	if (rc < 0)
 		return rc;

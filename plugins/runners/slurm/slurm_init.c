@@ -36,7 +36,7 @@ put_key(struct init *init, const char *folder, struct kettle_error *err)
 	if (!own) {
 		int rc = init_key_write(init, path, err);
 		if (rc == 0)
-			init_say(init, "Say `key_file: %s` in the section of the runner, and keep a copy of the file.", path);
+			init_say(init, "Set `key_file: %s` in the section of the runner, and keep a copy of the file.", path);
 		return rc;
 	}
 	int rc = sealed_key_parse(own, key, err);
@@ -53,8 +53,8 @@ static int
 make_folder(const char *folder, struct kettle_error *err)
 {
 	if (strpbrk(folder, "%\\\n"))
-		return kettle_fail(err, KETTLE_EINVAL,
-			"The path %s has a %%, a backslash or a newline, which sbatch would not take as it is.", folder);
+		return kettle_fail(
+			err, KETTLE_EINVAL, "The path %s has a %%, a backslash or a newline, which sbatch would change.", folder);
 	int rc = file_mkdirs(folder, 0700, err);
 	return rc < 0 ? rc : shared_folder_make(folder, err);
 }
@@ -75,8 +75,8 @@ write_files(struct init *init, struct kettle_error *err)
 		return rc;
 	if (!member_is(init->section, "folder", folder))
 		init_say(
-			init, "Say `folder: %s` in the section of the runner: the nodes must see it at the same path.", folder);
-	init_say(init, "See whether the nodes take jobs with `kettle device doctor DEVICE`.");
+			init, "Set `folder: %s` in the section of the runner: the nodes must see it at the same path.", folder);
+	init_say(init, "Check with `kettle device doctor DEVICE` whether the nodes accept jobs.");
 	return 0;
 }
 

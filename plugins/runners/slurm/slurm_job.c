@@ -313,7 +313,7 @@ take_lost(struct slurm_job *own, const struct visit *visit)
 			*final ? "gave its job up" : "does not have its job, which had left the queue", *final ? " (" : "", final,
 			*final ? ")" : "");
 	else if (*final)
-		remote_lost(job, KETTLE_LOSS_UNKNOWN_JOB, "Slurm gave its job up while it ran (%s).", final);
+		remote_lost(job, KETTLE_LOSS_UNKNOWN_JOB, "Slurm ended its job while it ran (%s).", final);
 	else
 		remote_lost(job, KETTLE_LOSS_UNKNOWN_JOB, "Slurm no longer knows its job, which left no result.");
 }

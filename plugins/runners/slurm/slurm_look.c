@@ -121,7 +121,7 @@ on_queried(void *arg, const struct command_end *end)
 	if (!end->worked && !query->is_void) {
 		take_failure(slurm, end->why);
 	} else if (!query->has_header || query->is_void || query->part.len) {
-		take_failure(slurm, "its answer is not the list of jobs that it should be.");
+		take_failure(slurm, "its answer is not a list of jobs.");
 	} else {
 		free(STEAL(slurm->unlisted));
 		if (!slurm->unsent)

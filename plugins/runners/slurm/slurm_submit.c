@@ -373,7 +373,7 @@ slurm_submit(struct remote_job *job)
 		remote_wait(job, own->again_ms);
 	else if (has_to_wait(own))
 		remote_update(
-			job, REMOTE_NO_ANSWER, slurm->unsent ? slurm->unsent : "jobs like it wait for Slurm to take them.");
+			job, REMOTE_NO_ANSWER, slurm->unsent ? slurm->unsent : "other jobs wait for Slurm to accept them.");
 	else
 		own->wanted = true;
 }

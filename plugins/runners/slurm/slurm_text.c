@@ -161,7 +161,7 @@ slurm_unit_check(const json_t *unit, struct kettle_error *err)
 			if (length <= strlen(own[k]) && strncmp(text + 2, own[k], length) == 0 &&
 				(length == strlen(own[k]) || length >= 3))
 				return kettle_fail(err, KETTLE_EINVAL, "`flags` has `%s`, but --%s is not for units: %s.", text, own[k],
-					strcmp(own[k], "time") == 0 ? "say `time_min`" : "the runner needs it otherwise; remove it");
+					strcmp(own[k], "time") == 0 ? "say `time_min`" : "the runner sets this option; remove it");
 	}
 	return 0;
 }

@@ -85,10 +85,10 @@ open_file(struct receiver *receiver, json_t *event)
 	if (rc == 0)
 		rc = path_check_inside(name, wrong);
 	if (rc == 0 && (strchr(step, '/') || size < 0 || strlen(json_text_or_empty(event, "sha256")) != 64))
-		rc = kettle_fail(wrong, KETTLE_EINVAL, "A file that it sent has no plain step, no size or no sha256.");
+		rc = kettle_fail(wrong, KETTLE_EINVAL, "A file from the host has no plain step, no size or no sha256.");
 	if (rc == 0 && ((uint64_t)size > RECEIVE_MAX_BYTES - receiver->bytes || receiver->files == RECEIVE_MAX_FILES))
-		rc = kettle_fail(
-			wrong, KETTLE_ETOOBIG, "It sent more than %u MiB or %d files.", RECEIVE_MAX_BYTES >> 20, RECEIVE_MAX_FILES);
+		rc = kettle_fail(wrong, KETTLE_ETOOBIG, "The host sent more than %u MiB or %d files.", RECEIVE_MAX_BYTES >> 20,
+			RECEIVE_MAX_FILES);
 	if (rc < 0)
 		return rc;
 	receiver->bytes += (uint64_t)size;
@@ -143,7 +143,7 @@ write_piece(struct receiver *receiver, json_t *event)
 	if (!is_of_file(receiver, event) || !json_is_string(data) ||
 		base64_decode(json_string_value(data), json_string_length(data), &bytes, &size) < 0)
 		return kettle_fail(&receiver->wrong, KETTLE_EINVAL,
-			"What it sent of the file `%s` is not base64, or of another file.",
+			"The data of the file `%s` is not base64, or belongs to another file.",
 			json_text_or_empty(receiver->kept, "name"));
 	receiver->offset += size;
 	if (receiver->offset > (uint64_t)member_int(receiver->kept, "size"))
@@ -190,9 +190,9 @@ complete(struct receiver *receiver)
 {
 	json_t *completion = STEAL(receiver->completion);
 	if (receiver->overrun)
-		(void)kettle_fail(&receiver->trouble, KETTLE_ETOOBIG, "They came faster than they could be written.");
+		(void)kettle_fail(&receiver->trouble, KETTLE_ETOOBIG, "The files arrived faster than they could be written.");
 	else if (receiver->path && receiver->wrong.code == 0)
-		(void)kettle_fail(&receiver->wrong, KETTLE_EIO, "The file `%s` of step `%s` did not come whole.",
+		(void)kettle_fail(&receiver->wrong, KETTLE_EIO, "The file `%s` of step `%s` arrived incomplete.",
 			json_text_or_empty(receiver->kept, "name"), json_text_or_empty(receiver->kept, "step"));
 	if (receiver->trouble.code < 0)
 		receiver->host->log(receiver->host, KETTLE_LOG_WARNING, "job %s: not all of its files were stored: %s",

@@ -37,9 +37,8 @@ static const struct kettle_option options[] = {
 		"Seconds without a sign of life after which both sides give a connection up, and its jobs end."),
 	{.key = "report",
 		.type = KETTLE_OPTION_STRINGS,
-		.help =
-			"Tools whose versions and packages the hosts report, besides the well-known ones; default: those of the "
-			"languages."},
+		.help = "Tools whose versions and packages the hosts report, besides the well-known ones; default: the tools "
+				"of the languages."},
 };
 
 static const struct kettle_option unit_options[] = {
@@ -49,10 +48,11 @@ static const struct kettle_option unit_options[] = {
 		.help = "The host as ssh knows it: a name of its configuration, HOST, USER@HOST or ssh://USER@HOST:PORT."},
 	{.key = "exec",
 		.type = KETTLE_OPTION_STRING,
-		.help = "The kettle-exec that is installed there, a path or a name in PATH; default: the archive is copied."},
+		.help =
+			"The kettle-exec on the host, a path or a name in PATH; default: Kettle copies the archive to the host."},
 	{.key = "folder",
 		.type = KETTLE_OPTION_STRING,
-		.help = "The folder there for copies of kettle-exec; default: ~/.cache/kettle."},
+		.help = "The folder on the host for copies of kettle-exec; default: ~/.cache/kettle."},
 	{.key = "flags", .type = KETTLE_OPTION_STRINGS, .help = "Further arguments of ssh, such as [-p, \"2222\"]."},
 };
 

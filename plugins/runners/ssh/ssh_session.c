@@ -383,7 +383,7 @@ explain_end(struct ssh_session *session, const char *what, int status, int signa
 	else if (status == SSH_FAILED)
 		(void)kettle_fail(ret_why, KETTLE_EUNAVAIL, "The connection to %s failed: %s", host_name(session),
 			session->lines.last_stderr[0] ? session->lines.last_stderr
-										  : "ssh says no reason, or what it ran was killed.");
+										  : "ssh gave no reason, or its command was killed.");
 	else
 		exec_client_explain(what, status, signal_number, session->lines.last_stderr, ret_why);
 }
@@ -450,7 +450,8 @@ on_ended(void *arg, int status, int signal_number)
 		return;
 	}
 	if (session->state == SSH_SESSION_CONNECTING && status == SSH_MISSING && has_archive(session))
-		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "kettle-exec was copied to %s and is not there.", host_name(session));
+		(void)kettle_fail(
+			&err, KETTLE_EUNAVAIL, "kettle-exec was copied to %s, but is missing there.", host_name(session));
 	else
 		explain_end(session, session->name, status, signal_number, &err);
 	exec_client_reset(&session->lines);

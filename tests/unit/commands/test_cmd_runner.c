@@ -150,7 +150,8 @@ test_doctor(void **state)
 	ask("device.doctor", name("CPU"), &answer);
 	until(answer.count);
 	assert_int_equal(json_array_size(commands_at(answer.result, "machines")), 2);
-	assert_string_equal(commands_text(answer.result, "machines.1.error"), "The runner refused it without a reason.");
+	assert_string_equal(
+		commands_text(answer.result, "machines.1.error"), "The runner refused the request without a reason.");
 	answer_clear(&answer);
 	use_units(33);
 	refused("owner", "device.doctor", name("CPU"), KETTLE_ETOOBIG);

@@ -87,7 +87,7 @@ test_refusals(void **state)
 	assert_refused(json_pack("{s:{s:s, s:s}}", "file", "name", "a.zip", "base64", "%"), KETTLE_EINVAL,
 		"The contents of the file are not base64.");
 	assert_refused(sent("a/\xe2\x80\x8b", "x", 1), KETTLE_EINVAL,
-		"The file has no name: its extension says whether it is a zip or a reference file.");
+		"The file has no name; the extension of the name tells a zip from a reference file.");
 	assert_refused(
 		sent("a.zip", "x", 1), KETTLE_EINVAL, "a.zip: the archive is damaged or not a zip: Not a zip archive.");
 	assert_refused(sent("a.cpp", "\xff", 1), KETTLE_EINVAL,

@@ -266,7 +266,7 @@ test_operators(void **state)
 						json_pack("{s:s, s:s}", "runner", "modal", "error", "token expired")));
 	fixture_done(f, 4);
 	fixture_assert_message(f, 0, POST_OPERATORS,
-		"The unit **gpu0\\@node** of the device **H100** is out of service; it returns by itself when it works again: "
+		"The unit **gpu0\\@node** of the device **H100** is out of service; Kettle enables it again when it works: "
 		"two faults \\@here\n<t:1795600800:f>");
 	fixture_assert_message(f, 1, POST_OPERATORS,
 		"The unit **gpu0\\@node** of the device **H100** works again: the GPU works\n<t:1795600800:f>");

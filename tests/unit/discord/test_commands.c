@@ -189,7 +189,7 @@ test_list_empty(void **state)
 	/* What is for those who run Kettle is not for users. */
 	fixture_fail(f, "leaderboard.list", KETTLE_EIO, "The database /srv/k.db is full.");
 	fixture_says(fixture_run(f, "leaderboard list", json_pack("{s:b}", "all", 1)),
-		"Kettle has a fault, which its log describes\\: tell an admin of this server\\.");
+		"Kettle has an internal error, which its log describes\\: tell an admin of this server\\.");
 	f->role = "50";
 	fixture_says(
 		fixture_run(f, "leaderboard list", json_pack("{s:b}", "all", 1)), "The database \\/srv\\/k\\.db is full\\.");

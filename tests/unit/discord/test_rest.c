@@ -331,8 +331,8 @@ test_faults(void **state)
 	send(f, 1, "POST", "/channels/2/messages", message("no nonce"));
 	assert_int_equal(end(f, 1), 0);
 	assert_int_equal(f->results[1].code, KETTLE_EUNAVAIL);
-	assert_string_equal(f->results[1].text,
-		"Discord's answer to POST /channels/:id/messages is missing, so it may have been carried out: it answered 503");
+	assert_string_equal(
+		f->results[1].text, "It is unknown whether Discord carried out POST /channels/:id/messages: it answered 503");
 	assert_int_equal(server_seen(&f->server, "POST /api/channels/2/messages"), 1);
 	server_step(&f->server, "POST /api/channels/3/messages", SERVER_DROP, NULL, NULL);
 	send(f, 2, "POST", "/channels/3/messages",
@@ -559,7 +559,7 @@ test_download(void **state)
 		int code;
 		const char *text;
 	} cases[] = {{9, 0, "import x\n"}, {8, KETTLE_ETOOBIG, "The attachment is larger than 8 B."},
-		{9, KETTLE_ENOENT, "The attachment is gone: attach it again."},
+		{9, KETTLE_ENOENT, "Discord no longer has the attachment: attach it again."},
 		{9, KETTLE_EUNAVAIL, "Discord answered 302 in place of the attachment: try again."}};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		assert_int_equal(rest_download(f->rest, url, cases[i].max, on_got, &f->results[i], &f->err), 0);

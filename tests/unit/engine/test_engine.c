@@ -364,7 +364,7 @@ test_other_outcomes(void **state)
 		assert_int_equal(world_unit(0)->losses.count, i + 1);
 	}
 	until(world_job_is(job, "error"));
-	assert_non_null(strstr(world_text("error", job), "which says nothing about the code"));
+	assert_non_null(strstr(world_text("error", job), "the code was not judged"));
 	assert_non_null(strstr(world_text("error", job), "several results of the step"));
 	until(world.engine->in_flight == 0);
 }

@@ -275,7 +275,7 @@ test_recover_used_up(void **state)
 	fixture_sql(&world.c.f, sql);
 	world_start(world_devices(1, NULL));
 	until(world_job_is(job, "error"));
-	assert_non_null(strstr(world_text("error", job), "10 attempts came to nothing"));
+	assert_non_null(strstr(world_text("error", job), "10 attempts failed"));
 	until(world.engine->in_flight == 0);
 	assert_int_equal(fake.submits, 0);
 }

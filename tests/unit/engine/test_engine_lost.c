@@ -37,8 +37,8 @@ test_uncounted(void **state)
 	assert_string_equal(commands_text(fixture_event(&world.c.f, "job.requeued"), "data.loss"), "unstarted");
 	until(world_job_is(job, "error"));
 	until(world.engine->in_flight == 0);
-	assert_non_null(strstr(world_text("error", job), "The runner could not finish it: 10 attempts came to nothing"));
-	assert_non_null(strstr(world_text("error", job), "says nothing about the code"));
+	assert_non_null(strstr(world_text("error", job), "The runner could not finish the job: 10 attempts failed"));
+	assert_non_null(strstr(world_text("error", job), "the code was not judged"));
 	assert_non_null(strstr(world_text("error", job), "Another machine came."));
 	assert_string_equal(world_text("loss", job), "unstarted");
 }
@@ -60,10 +60,11 @@ test_broken_connection(void **state)
 		lose(true, false, "it is lost");
 	}
 	until(world_job_is(job, "error"));
-	assert_non_null(strstr(world_text("error", job), "The runner could not finish it: its machines failed 3 times"));
+	assert_non_null(
+		strstr(world_text("error", job), "The runner could not finish the job: its machines failed 3 times"));
 	assert_string_equal(world_text("fault", job), "machine");
 	assert_string_equal(world_text("loss", job), "gone");
-	assert_non_null(strstr(world_text("error", job), "says nothing about the code"));
+	assert_non_null(strstr(world_text("error", job), "the code was not judged"));
 	until(world.engine->in_flight == 0);
 }
 
@@ -218,10 +219,10 @@ test_final(void **state)
 	lose_as("final", "Its plan is too large.");
 	until(world_job_is(job, "error"));
 	assert_int_equal(world_number("attempt", job), 1);
-	assert_non_null(strstr(world_text("error", job), "The runner cannot run it"));
+	assert_non_null(strstr(world_text("error", job), "The runner cannot run the job"));
 	assert_string_equal(world_text("fault", job), "operator");
 	assert_string_equal(world_text("stage", job), "queue");
-	assert_non_null(strstr(world_text("error", job), "says nothing about the code"));
+	assert_non_null(strstr(world_text("error", job), "the code was not judged"));
 	assert_non_null(strstr(world_text("error", job), "Its plan is too large."));
 	assert_true(world_unit(0)->losses.count == 0 && world_unit(0)->pause_until_ms == 0);
 	int64_t next = world_submit();

@@ -255,7 +255,7 @@ test_whole_life(void **state)
 	assert_string_equal(header_of(RUN, 3, "If-None-Match:"), "If-None-Match: \"b\"");
 	assert_string_equal(header_of("GET /file", 0, "Authorization:"), "");
 	assert_int_equal(server_seen(&server, DISPATCH), 1);
-	assert_non_null(strstr(sentence, "is no zip"));
+	assert_non_null(strstr(sentence, "is not a zip"));
 }
 
 /* A dispatch whose answer is lost is not sent again: the run is found by its name, which that of a pull request may have too. */

@@ -261,7 +261,7 @@ test_redirects(void **state)
 	server_step(&server, "POST /poll", 200, NULL, STATE("unknown"));
 	server_step(&server, "GET /result/fc-1", 404, NULL, UNKNOWN);
 	submit();
-	const json_t *done = await("12.1", "lost", "results are kept for 7 days");
+	const json_t *done = await("12.1", "lost", "it keeps results for 7 days");
 	assert_true(member_is(done, "loss", "gone"));
 	assert_string_equal(server.requests[1].line, "GET /elsewhere");
 	assert_false(has_header(1, "Modal-") || has_header(1, TOKEN_ID) || has_header(1, TOKEN_SECRET));
@@ -285,9 +285,8 @@ test_nonsense(void **state)
 	}
 	submit();
 	assert_int_equal(submit_to("13.1", "other"), 0);
-	await(
-		"13.1", "lost", "The runner could not use what Modal answers: Modal answered with something that modal_app.py");
-	await("12.1", "lost", "says that a job has ended, and then that it has not");
+	await("13.1", "lost", "The runner could not use the answers of Modal: Modal's answer is not one of modal_app.py");
+	await("12.1", "lost", "reported that a job has ended, and later that it has not");
 	assert_int_equal(server_seen(&server, "POST /submit/other"), 5);
 }
 
@@ -299,7 +298,8 @@ test_refusals(void **state)
 	server_step(&server, "POST /submit/gpu", 401, NULL, "modal-http: missing credentials");
 	server_step(&server, "POST /submit/none", 404, NULL, "{\"error\": \"modal_app.py has no device 'none'\"}");
 	submit();
-	const json_t *ended = await("12.1", "lost", "could not submit it: Modal answered 401: it did not take the token");
+	const json_t *ended =
+		await("12.1", "lost", "could not submit the job: Modal answered 401: it did not take the token");
 	assert_true(member_is(ended, "loss", "unusable"));
 	assert_int_equal(submit_to("13.1", "none"), 0);
 	ended = await("13.1", "lost", "modal_app.py answered 404: modal_app.py has no device 'none'");
@@ -432,7 +432,7 @@ test_status(void **state)
 	await_request("POST /poll");
 	assert_string_equal(await_inquiry(ops->status(self, on_inquiry, NULL, &err)),
 		"{\"jobs\":[{\"job\":\"12.1\",\"state\":\"waiting\",\"where\":\"fc-1\"}],\"text\":\"kettle-exec 1; gpu\"}");
-	assert_non_null(strstr(await_inquiry(ops->status(self, on_inquiry, NULL, &err)), "does not say"));
+	assert_non_null(strstr(await_inquiry(ops->status(self, on_inquiry, NULL, &err)), "is not one of modal_app.py"));
 	assert_string_equal(await_inquiry(ops->status(self, on_inquiry, NULL, &err)), "Modal answered 500: no");
 }
 
@@ -496,7 +496,8 @@ test_doctor(void **state)
 	server_step(&server, "POST /doctor/gpu", 200, NULL, "{\"id\": \"/\", \"interface\": 1}");
 	server_step(&server, "POST /doctor/gpu", SERVER_HOLD, NULL, NULL);
 	assert_string_equal(await_inquiry(ops->doctor(self, unit, on_inquiry, NULL, &err)), "{\"level\":\"reduced\"}");
-	assert_non_null(strstr(await_inquiry(ops->doctor(self, unit, on_inquiry, NULL, &err)), "does not say"));
+	assert_non_null(
+		strstr(await_inquiry(ops->doctor(self, unit, on_inquiry, NULL, &err)), "is not one of modal_app.py"));
 	assert_int_equal(ops->doctor(self, unit, on_inquiry, NULL, &err), 0);
 	answers = 0;
 	kettle_plugin.stop(self, on_stopped, NULL);

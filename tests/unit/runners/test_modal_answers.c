@@ -135,7 +135,7 @@ test_calls(void **state)
 		"{\"id\": \"fc-1\\u0000\", \"interface\": 1}", "{\"id\": \"f\\u00fc\", \"interface\": 1}",
 		"{\"id\": \"fc-1\", \"inter"};
 	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
-		assert_has(say(200, none[i]).no_call, "something that modal_app.py does not say");
+		assert_has(say(200, none[i]).no_call, "is not one of modal_app.py");
 	char longest[ANSWER_MAX_NAME + 2];
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
@@ -145,7 +145,7 @@ test_calls(void **state)
 	assert_string_equal(say(200, right).call, longest + 1);
 	assert_has(say(200, "{\"id\": \"fc-1\", \"interface\": 2}").no_call, "kettle runner init");
 	/* Only a 200 has a call; another reply keeps its own sentence. */
-	assert_has(say(202, STARTED).no_call, "does not say");
+	assert_has(say(202, STARTED).no_call, "is not one of modal_app.py");
 	assert_has(say(503, "{\"id\": \"fc-1\", \"interface\": 1, \"error\": \"later\"}").no_call, "503: later");
 }
 
@@ -213,8 +213,8 @@ test_health(void **state)
 		"{\"version\": \"0.1.0\", \"devices\": [{\"name\": \"H100\", \"gpu\": \"H100:2\", \"queue\": {\"waiting\": 2, "
 		"\"running\": 1}}, {\"name\": \"cpu\", \"gpu\": null, \"queue\": null}]}",
 		"kettle-exec 0.1.0; H100 (H100:2): 2 waiting, 1 running; cpu");
-	assert_health("{\"version\": 1, \"devices\": {\"a\": 1}}", "modal_app.py says no version");
-	assert_health("[]", "modal_app.py says no version");
+	assert_health("{\"version\": 1, \"devices\": {\"a\": 1}}", "modal_app.py gives no version");
+	assert_health("[]", "modal_app.py gives no version");
 	assert_health("{\"version\": \"\\u001b[2J\\n1\", \"devices\": [7, {\"name\": \"\\u202ea\", \"queue\": "
 				  "{\"waiting\": \"x\"}}]}",
 		"kettle-exec " REPLACED "[2J 1; ; a: 0 waiting, 0 running");
@@ -222,7 +222,7 @@ test_health(void **state)
 	for (int i = 0; i < 2 * ANSWER_MAX_DEVICES; i++)
 		json_array_append_new(json_object_get(health, "devices"), json_pack("{s:s}", "name", "d"));
 	AUTO_FREE char *text = answer_health(health);
-	assert_int_equal(strlen(text), strlen("modal_app.py says no version") + ANSWER_MAX_DEVICES * strlen("; d"));
+	assert_int_equal(strlen(text), strlen("modal_app.py gives no version") + ANSWER_MAX_DEVICES * strlen("; d"));
 }
 
 /* What would take a hundred times its bytes of memory is not parsed: a result may be any bytes, a call's answer may not. */

@@ -378,13 +378,13 @@ test_garbage(void **state)
 	assert_true(log_count(fake, "not an event"));
 	play("yes rubbish", 60);
 	assert_int_equal(submit_to("2.1", "endless", true), 0);
-	await_lost("2.1", true, "signal 9: it wrote too much that is no event of its jobs");
+	await_lost("2.1", true, "signal 9: it wrote too many lines that are not events of its jobs");
 	/* One line of a job that it does not have, nearly as long as a line may be. */
 	play(GREETING "printf '{\"event\":\"done\",\"job\":\"9.9\",\"x\":\"'; head -c 66000000 /dev/zero | tr '\\0' x; "
 				  "echo '\"}'; exec sleep 1000",
 		60);
 	assert_int_equal(submit_to("3.1", "long", true), 0);
-	await_lost("3.1", true, "signal 9: it wrote too much that is no event of its jobs");
+	await_lost("3.1", true, "signal 9: it wrote too many lines that are not events of its jobs");
 }
 
 /* A report that is too large, by its values or its bytes, ends its own job alone, for good, and not the connection. */
@@ -423,7 +423,7 @@ test_talks(void **state)
 	assert_int_equal(submit("1.1"), 0);
 	job_ends(fake, "1.1", "done");
 	plugin_stop(fake, &kettle_plugin, self);
-	assert_int_equal(log_count(fake, "says too much"), 1);
+	assert_int_equal(log_count(fake, "writes too much"), 1);
 	assert_int_equal(log_count(fake, "words"), EXEC_CLIENT_LOGGED_MAX);
 }
 
@@ -466,8 +466,8 @@ test_bad_files(void **state)
 		{FILE_EVENT("a", "x", "4", ABC, "YWJj", LAST), "is not what was announced"},
 		{FILE_EVENT("a", "x", "2", ABC, "YWJj", LAST), "is larger than was announced"},
 		{FILE_EVENT("a", "x", "3", ABC, "YWJ", LAST), "is not base64"},
-		{FILE_EVENT("a", "x", "3", ABC, "YWI=", "") FILE_EVENT("a", "y", "3", ABC, "Yw==", LAST), "of another file"},
-		{FILE_EVENT("a", "x", "3", ABC, "YWI=", ""), "did not come whole"},
+		{FILE_EVENT("a", "x", "3", ABC, "YWI=", "") FILE_EVENT("a", "y", "3", ABC, "Yw==", LAST), "to another file"},
+		{FILE_EVENT("a", "x", "3", ABC, "YWI=", ""), "arrived incomplete"},
 		{FILE_EVENT("a", "x", "99999999999", ABC, "YWI=", ""), "more than 1024 MiB"},
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -524,7 +524,7 @@ test_copy_fails(void **state)
 	await_lost("1.1", true, "The copy of kettle-exec to far exited with status 1: the disk is full");
 	play("case $script in *mktemp*) exit 0;; esac\nexit 113\n", 60);
 	assert_int_equal(submit_to("2.1", "second", false), 0);
-	await_lost("2.1", true, "kettle-exec was copied to second and is not there");
+	await_lost("2.1", true, "kettle-exec was copied to second, but is missing there");
 	/* An installed one is never copied. */
 	assert_int_equal(submit_to("3.1", "third", true), 0);
 	await_lost("3.1", true, "kettle-exec on third exited with status 113");
