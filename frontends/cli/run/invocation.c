@@ -579,11 +579,11 @@ may_choose(const struct run *run)
 		   !json_object_get(run->args.own, "languages");
 }
 
-/* Loads a competition from this machine, or from a repository, which the engine fetches. */
+/* Loads a competition from this machine, or from a repository, which the engine fetches or, if it is no https:, refuses. */
 static void
 load_problems(struct run *run, const char *path)
 {
-	bool fetched = strncmp(path, "https://", 8) == 0;
+	bool fetched = strstr(path, "://");
 	AUTO_JSON json_t *args =
 		json_pack("{s:s, s:s*}", fetched ? "repository" : "path", path, "set", args_text(&run->args, "set"));
 	const char *branch = args_text(&run->args, "branch");
