@@ -287,12 +287,6 @@ http_left(const struct http *http)
 	return count;
 }
 
-size_t
-http_paused(const struct http *http)
-{
-	return http->thread ? http_thread_paused(http->thread) : 0;
-}
-
 void
 http_close(struct http *http)
 {

@@ -44,8 +44,6 @@ void http_cancel(struct http *http, const void *owner, uint64_t id);
 void http_cancel_all(struct http *http, const void *owner);
 /* The number of requests whose done is still to come. */
 size_t http_left(const struct http *http);
-/* The number of requests whose body pauses until the loop takes its parts. */
-size_t http_paused(const struct http *http);
 /*
  * Ends all requests without a callback and joins the thread, which does not wait for servers. Call it before
  * loop_close, which frees the requests still on their way to the loop. NULL is allowed.

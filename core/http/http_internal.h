@@ -83,7 +83,5 @@ void http_thread_wake(struct http_thread *thread);
  * `next_taken`, which has come before their ends.
  */
 struct http_request *http_thread_take(struct http_thread *thread, struct http_request **ret_parted);
-/* The number of requests whose body pauses. */
-size_t http_thread_paused(struct http_thread *thread);
 /* Ends all requests under way, joins the thread, frees it. Requests that were given and not taken are the caller's again. */
 void http_thread_join(struct http_thread *thread);

@@ -525,18 +525,6 @@ http_thread_take(struct http_thread *thread, struct http_request **ret_parted)
 	return ended;
 }
 
-/* A body pauses while parts of it are there. */
-size_t
-http_thread_paused(struct http_thread *thread)
-{
-	size_t count = 0;
-	uv_mutex_lock(&thread->lock);
-	for (const struct http_request *request = thread->parted; request; request = request->next_parted)
-		count += request->held;
-	uv_mutex_unlock(&thread->lock);
-	return count;
-}
-
 void
 http_thread_join(struct http_thread *thread)
 {
@@ -581,13 +569,6 @@ http_thread_take(struct http_thread *thread, struct http_request **ret_parted)
 	(void)thread;
 	*ret_parted = NULL;
 	return NULL;
-}
-
-size_t
-http_thread_paused(struct http_thread *thread)
-{
-	(void)thread;
-	return 0;
 }
 
 void

@@ -11,6 +11,7 @@ import json
 import os
 import pathlib
 import queue
+import select
 import socket
 import ssl
 import sys
@@ -23,6 +24,7 @@ LOG = collections.defaultdict(list)  # path → requests
 STREAMS = collections.defaultdict(queue.Queue)  # name → texts
 CONNECTIONS = [0]
 MOST = 1 << 16
+HELD = 256 << 10  # bytes of a body that a client holds: HTTP_PARTS_MAX
 Request = collections.namedtuple("Request", "method path query headers body connection nth port")
 
 
@@ -102,6 +104,21 @@ def bomb(out, request):
     answer(out, 200, headers=[("Content-Encoding", "gzip"), ("Connection", "close")], length=False)
     for _ in range(1024):
         out.sendall(packer.compress(b"\0" * (1 << 20)))
+
+
+def held(out, request):
+    """/held/N: as /bytes/N; a line on the output says when the client has taken what it holds at most, and reads no more."""
+    body = memoryview(b"x" * int(request.path.split("/")[2]))
+    answer(out, 200, headers=[("Content-Length", len(body))], length=False)
+    sent, told = 0, False
+    while sent < len(body):
+        if not told and sent > HELD and not select.select([], [out], [], 0)[1]:
+            told = True
+            print("blocked", flush=True)
+        sent += out.send(body[sent:sent + 65536])
+    if not told:
+        print("sent", flush=True)
+    return True
 
 
 def endless_headers(out, request):
@@ -228,7 +245,7 @@ def second(out, request):
     return True
 
 
-PATHS = {"seen": seen, "status": status, "bytes": some_bytes, "file": some_file, "gzip": zipped, "bomb": bomb, "headers": endless_headers,
+PATHS = {"seen": seen, "status": status, "bytes": some_bytes, "held": held, "file": some_file, "gzip": zipped, "bomb": bomb, "headers": endless_headers,
          "endless": endless_body, "short": short_body, "length": wrong_length, "announced": announced_body, "stream": stream, "push": push, "chunks": bad_chunks, "bad-gzip": bad_gzip,
          "garbage": garbage, "silent": silent, "half": half, "redirect": redirect, "big-redirect": big_redirect, "circle": circle, "retry": retry,
          "hang-up": hang_up, "second": second}
