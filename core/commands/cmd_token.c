@@ -269,8 +269,9 @@ cmd_login_confirm(const struct command_call *call, json_t **ret_result, struct k
 	if (rc == 0 && confirmed)
 		rc = confirm(call, row, hash, err);
 	if (rc == 0)
-		*ret_result = json_pack("{s:O, s:O, s:b, s:b, s:s}", "name", json_object_get(row, "name"), "begun",
-			json_object_get(row, "begun"), "confirmed", confirmed, "resets",
+		*ret_result = json_pack("{s:O, s:O, s:b, s:o, s:b, s:s}", "name", json_object_get(row, "name"), "begun",
+			json_object_get(row, "begun"), "confirmed", confirmed, "expires",
+			time_or_null(confirmed ? call->db->now_ms + SESSION_MS : 0), "resets",
 			member_true(json_object_get(row, "data"), "reset"), "user_name", call->actor->name);
 	return rc;
 }

@@ -87,6 +87,20 @@ recent_take(struct recent *recent, const char *key)
 	return find(recent, key, true);
 }
 
+size_t
+recent_count(struct recent *recent, const char *member, const char *text)
+{
+	json_int_t now_ms = (json_int_t)recent->host->monotonic_ms(recent->host);
+	const char *key;
+	json_t *entry;
+	size_t count = 0;
+	(void)pthread_mutex_lock(&recent->lock);
+	json_object_foreach(recent->entries, key, entry)
+		count += member_int(entry, "until_ms") > now_ms && member_is(json_object_get(entry, "value"), member, text);
+	(void)pthread_mutex_unlock(&recent->lock);
+	return count;
+}
+
 void
 recent_forget(struct recent *recent)
 {

@@ -19,6 +19,8 @@ void recent_put(struct recent *recent, const char *key, json_t *value_take, int6
 json_t *recent_get(struct recent *recent, const char *key);
 /* The same, which is forgotten: one caller gets it. */
 json_t *recent_take(struct recent *recent, const char *key);
+/* The number of values whose member is this text, without those whose time is over. */
+size_t recent_count(struct recent *recent, const char *member, const char *text);
 void recent_forget(struct recent *recent);
 
 #endif

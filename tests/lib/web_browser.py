@@ -62,6 +62,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class Browser:
     def __init__(self, web, provider):
         self.web, self.provider, self.cookies = web, provider, {}
+        self.ends = None  # of the session's cookie
 
     def go(self, path, method="GET", form=None, headers=()):
         headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items()), **dict(headers)}
@@ -73,6 +74,8 @@ class Browser:
             assert "HttpOnly" in line and "SameSite=Lax" in line and "Path=/" in line, line
             for name, morsel in http.cookies.SimpleCookie(line).items():
                 self.cookies[name] = morsel.value
+                if name == "kettle":
+                    self.ends = time.time() + int(morsel["max-age"])
                 if morsel["max-age"] == "0":
                     del self.cookies[name]
         return found

@@ -24,13 +24,13 @@
 #include "http/percent.h"
 #include "web/accounts/session.h"
 #include "common/recent.h"
+#include "web/visit/caller.h"
 #include "web/visit/respond.h"
 
 #define BROWSER "kettle-login"
 #define PROVIDER_MS 10000
 #define ANSWER_MAX (64u << 10)
 #define HASH_SIZE 65
-#define SESSION_S 2592000
 #define VALUES_MAX 1000
 
 /* A kind of provider: where its users log in, by default, and what its user-info answer calls them. */
@@ -141,10 +141,15 @@ provider_start(struct web *web, struct http_request *request, const struct provi
 	AUTO_FREE char *cookie = session_cookie(web, BROWSER, browser, PROVIDER_STATE_MS / 1000);
 	AUTO_JSON json_t *query = visit_query(request, NULL);
 	AUTO_BUF struct buf address = {0};
+	if (recent_count(web->states, "address", http_address(request)) >= PROVIDER_ADDRESS_MAX) {
+		session_respond(request, STATUS_TOO_MANY, FAILED_TITLE,
+			"Too many logins have begun at your address: finish one, or try again in ten minutes.");
+		return;
+	}
 	recent_put(web->states, state,
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:b}", "provider", provider->name, "browser", browser, "verifier",
-			verifier, "nonce", nonce, "next", local_path(json_text_or_empty(query, "next")), "joins",
-			json_object_get(query, "join") != NULL),
+		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "address", http_address(request), "provider", provider->name,
+			"browser", browser, "verifier", verifier, "nonce", nonce, "next",
+			local_path(json_text_or_empty(query, "next")), "joins", json_object_get(query, "join") != NULL),
 		PROVIDER_STATE_MS, 0);
 	const char *const parameters[][2] = {{"response_type", "code"},
 		{"client_id", option_of(web, provider, "client_id")}, {"redirect_uri", back}, {"scope", provider->scope},
@@ -209,9 +214,10 @@ ask_provider(struct visit *visit, const char *url, const char *body, const char 
 static void
 on_session(struct visit *visit, json_t *result)
 {
-	(void)result;
+	int64_t left_ms = callers_ms_until(visit->web->host, json_text_or_empty(result, "expires"));
 	failpoint("web.session");
-	AUTO_FREE char *cookie = session_cookie(visit->web, SESSION, json_text_or_empty(visit->data, "token"), SESSION_S);
+	AUTO_FREE char *cookie =
+		session_cookie(visit->web, SESSION, json_text_or_empty(visit->data, "token"), (long)(left_ms / 1000));
 	session_redirect(visit->request, login_text(visit, "next"), cookie);
 	visit_end(visit);
 }

@@ -7,6 +7,7 @@
 #include "web/visit/web.h"
 
 #define PROVIDER_STATE_MS 600000
+#define PROVIDER_ADDRESS_MAX 32 /* logins that have begun and not come back, from one address */
 
 struct provider;
 

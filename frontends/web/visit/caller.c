@@ -29,16 +29,21 @@ struct check {
 	void *arg;
 };
 
-/* How long a checked token may be remembered: never beyond its end, which has the form of time_text. */
+int64_t
+callers_ms_until(const struct kettle_host *host, const char *end)
+{
+	int64_t now_ms = host->utc_ms(host), end_ms = now_ms;
+	AUTO_FREE char *seconds = xasprintf("%.19s", end);
+	(void)time_parse_deadline(seconds, now_ms, &end_ms, NULL);
+	return end_ms - now_ms;
+}
+
+/* How long a checked token may be remembered: never beyond its end. */
 static int64_t
 keep_ms(const struct kettle_host *host, const char *expires)
 {
-	int64_t now_ms = host->utc_ms(host), end_ms = now_ms;
-	AUTO_FREE char *seconds = xasprintf("%.19s", expires ? expires : "");
-	if (!expires)
-		return CALLERS_KEEP_MS;
-	(void)time_parse_deadline(seconds, now_ms, &end_ms, NULL);
-	return end_ms - now_ms < CALLERS_KEEP_MS ? end_ms - now_ms : CALLERS_KEEP_MS;
+	int64_t left_ms = expires ? callers_ms_until(host, expires) : CALLERS_KEEP_MS;
+	return left_ms < CALLERS_KEEP_MS ? left_ms : CALLERS_KEEP_MS;
 }
 
 static void

@@ -23,6 +23,8 @@ const char *callers_bearer(const struct http_request *request);
  * token is unknown, expired or revoked. [any]
  */
 void callers_identify(struct web *web, const char *token, caller_fn done, void *arg);
+/* The time until a time of the core's answers, in ms; 0 or less: it is over. [any] */
+int64_t callers_ms_until(const struct kettle_host *host, const char *end);
 /* An event of the core, after which remembered tokens may be wrong. Loop thread. */
 void callers_event(struct web *web, const json_t *event);
 

@@ -181,8 +181,11 @@ test_login(void **state)
 	const json_t *shown = commands_must(&c, "alice", "login.confirm", named("code", code));
 	assert_string_equal(commands_text(shown, "name"), "popcorn-cli");
 	assert_false(json_is_true(commands_at(shown, "confirmed")));
+	assert_true(json_is_null(commands_at(shown, "expires")));
 	invalid(token, KETTLE_EUNAVAIL);
-	(void)commands_must(&c, "alice", "login.confirm", json_pack("{s:s, s:b}", "code", code, "confirm", 1));
+	shown = commands_must(&c, "alice", "login.confirm", json_pack("{s:s, s:b}", "code", code, "confirm", 1));
+	AUTO_FREE char *expires = text_of(shown, "expires");
+	assert_string_equal(commands_text(check(token), "expires"), expires);
 	assert_string_equal(commands_text(check(token), "user_name"), "alice");
 	assert_string_equal(commands_text(check(token), "kind"), "session");
 	/* It works once. */
