@@ -56,13 +56,12 @@ answer_ids(struct visit *visit, json_t *result)
 
 /* A board of `leaderboard.list` by its number. */
 static const char *
-board_of(const json_t *boards, const char *number)
+board_of(const json_t *boards, long long id)
 {
-	long long id = 0;
 	size_t i;
 	const json_t *board;
 	json_array_foreach(boards, i, board)
-		if (number_parse_integer(number, &id) && member_int(board, "id") == id)
+		if (member_int(board, "id") == id)
 			return json_text_or_empty(board, "name");
 	return NULL;
 }
@@ -72,13 +71,17 @@ delete_all(struct visit *visit, json_t *boards)
 {
 	const json_t *query = json_object_get(visit->data, "query");
 	const char *number = json_text_or_null(query, "leaderboard_id"), *user = json_text_or_null(query, "user_name");
-	const char *board = number ? board_of(boards, number) : NULL;
+	long long id = 0;
+	bool is_number = number && number_parse_integer(number, &id);
+	const char *board = board_of(boards, id);
 	if (!number || !user)
 		compat_answer(visit, STATUS_UNPROCESSABLE,
 			json_pack("{s:[{s:[s, s], s:s, s:s}]}", "detail", "loc", "query", number ? "user_name" : "leaderboard_id",
 				"msg", "It is missing.", "type", "missing"));
+	else if (!is_number)
+		visit_refuse(visit, KETTLE_EINVAL, "`leaderboard_id` must be a whole number.");
 	else if (!board)
-		visit_refuse(visit, KETTLE_ENOENT, "There is no leaderboard with the number %.20s.", number);
+		visit_refuse(visit, KETTLE_ENOENT, "There is no leaderboard with the number %lld.", id);
 	else
 		visit_call_internal(visit, "submission.delete_all",
 			json_pack("{s:s, s:{s:s}}", "leaderboard", board, "user", "name", user), compat_answer_row);
@@ -222,9 +225,21 @@ sync_problems(struct visit *visit, json_t *result)
 {
 	const json_t *body = json_object_get(visit->data, "body");
 	visit_call_internal(visit, "competition.sync",
-		json_pack("{s:{s:O}, s:b, s:O*}", "problems", "sets", json_object_get(result, "sets"), "force",
-			member_true(body, "force"), "visibility", json_object_get(body, "visibility")),
+		json_pack("{s:{s:O}, s:O*, s:O*}", "problems", "sets", json_object_get(result, "sets"), "force",
+			json_object_get(body, "force"), "visibility", json_object_get(body, "visibility")),
 		compat_answer_row);
+}
+
+static void
+fetch_problems(struct visit *visit, json_t *result)
+{
+	const json_t *force = json_object_get(json_object_get(visit->data, "body"), "force");
+	(void)result;
+	if (force && !json_is_boolean(force) && !json_is_null(force))
+		visit_refuse(visit, KETTLE_EINVAL, "`force` must be true or false.");
+	else
+		visit_call_internal(
+			visit, "competition.fetch", json_incref(json_object_get(visit->data, "args")), sync_problems);
 }
 
 /* ---- the calls ---- */
@@ -297,11 +312,11 @@ const struct compat_route compat_admin_routes[] = {
 		.answer = {{"user_id", FROM_PATH, "2"}, {"banned", FROM_TRUE}})},
 	{HTTP_DELETE, {"admin", "ban", "*"}, COMPAT_CALL("user.unban",
 		.args = {{"name", FROM_USER, "2"}}, .answer = {{"user_id", FROM_PATH, "2"}, {"banned", FROM_FALSE}})},
-	{HTTP_POST, {"admin", "update-problems"}, COMPAT_CALL("competition.fetch",
+	{HTTP_POST, {"admin", "update-problems"}, COMPAT_CALL(NULL,
 		.args = {{"repository", FROM_BODY, "repository", .option = "problems_repository", .is_needed = true},
 			{"branch", FROM_BODY, "branch", .option = "problems_branch"},
 			{"set", FROM_BODY, "problem_set"}},
-		.then = sync_problems, .limit_ms = UPDATE_LIMIT_MS,
+		.then = fetch_problems, .limit_ms = UPDATE_LIMIT_MS,
 		.answer = {{"created", FROM_RESULT, "created"}, {"updated", FROM_RESULT, "updated"},
 			{"skipped", FROM_RESULT, "skipped"}, {"errors", FROM_RESULT, "errors"}})},
 	{HTTP_POST, {"admin", "export-hf"}, COMPAT_CALL(NULL, .refusal = {STATUS_UNAVAILABLE,

@@ -72,6 +72,16 @@ found_value(const struct compat_field *field, const struct visit *visit, const j
 	return is_found ? value : NULL;
 }
 
+static int
+flag_of(const char *name, const char *text, json_t **ret_value, struct kettle_error *err)
+{
+	bool is_true = strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0;
+	if (!is_true && strcasecmp(text, "false") != 0 && strcmp(text, "0") != 0)
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` must be true or false.", name);
+	*ret_value = json_boolean(is_true);
+	return 0;
+}
+
 /* *ret_value stays NULL where the field is absent. New reference. */
 static int
 value_of(const struct compat_field *field, const struct visit *visit, const json_t *result, json_t **ret_value,
@@ -82,7 +92,7 @@ value_of(const struct compat_field *field, const struct visit *visit, const json
 	if (field->from == FROM_TRUE || field->from == FROM_FALSE)
 		*ret_value = json_boolean(field->from == FROM_TRUE);
 	else if (field->from == FROM_FLAG)
-		*ret_value = json_boolean(text && (strcasecmp(text, "true") == 0 || strcmp(text, "1") == 0));
+		return flag_of(field->key, text ? text : "false", ret_value, err);
 	else if (found)
 		*ret_value = json_incref(found);
 	else if (text && (field->from == FROM_ID || field->from == FROM_NUMBER))

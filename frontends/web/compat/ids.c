@@ -5,7 +5,6 @@
 #include "web/compat/compat.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "base/bounded_json.h"
 #include "base/cleanup.h"
@@ -28,8 +27,8 @@ compat_begin_login(struct visit *visit, json_t *result)
 		return;
 	}
 	json_object_update_new(
-		visit->data, json_pack("{s:s, s:s, s:b}", "name", "popcorn-cli", "token_name", "state", "is_reset",
-						 strcasecmp(json_text_or_empty(query, "is_reset"), "true") == 0));
+		visit->data, json_pack("{s:s, s:s, s:O}", "name", "popcorn-cli", "token_name", "state", "is_reset",
+						 json_object_get(json_object_get(visit->data, "args"), "is_reset")));
 	logins_begin(visit, result);
 }
 

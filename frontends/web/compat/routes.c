@@ -39,7 +39,8 @@ static const struct compat_route routes[] = {
 		.args = {BOARD_AND_DEVICE, PAGE}, .then = compat_answer_ranking)},
 	{HTTP_GET, {"submission_count", "*", "*"}, COMPAT_CALL(NULL, COMPAT_ANYBODY,
 		.args = {BOARD_AND_DEVICE}, .then = compat_count_ranking)},
-	{HTTP_GET, {"auth", "init"}, COMPAT_CALL(NULL, COMPAT_NOBODY, .then = compat_begin_login)},
+	{HTTP_GET, {"auth", "init"}, COMPAT_CALL(NULL, COMPAT_NOBODY,
+		.args = {{"is_reset", FROM_FLAG, "is_reset"}}, .then = compat_begin_login)},
 	{HTTP_GET, {"auth", "cli", "*"}, COMPAT_CALL(NULL, COMPAT_NOBODY, .then = compat_return_login)},
 	{HTTP_POST, {"*", "*", "*"}, COMPAT_CALL("submit", COMPAT_USER, .upload = 1, .then = compat_follow)},
 };
