@@ -54,6 +54,10 @@ api_has_get(const json_t *row)
 bool
 api_is_open(const json_t *row)
 {
+	static const char *const own[] = {"submission.list", "token.list", "user.export", "user.show"};
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (member_is(row, "name", own[i]))
+			return false;
 	/* An engine command for anybody only reads. */
 	return member_is(row, "kind", "read") || (member_is(row, "kind", "engine") && member_is(row, "right", "anybody"));
 }

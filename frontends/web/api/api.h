@@ -19,7 +19,7 @@ void api_request(struct web *web, struct http_request *request, const char *name
  * New reference.
  */
 json_t *api_value(const json_t *argument, const char *text);
-/* Whether a command is for requests without a credential: one that only reads. */
+/* Whether a command is for requests without a credential: one that only reads, and nothing of the caller. */
 bool api_is_open(const json_t *row);
 /* Whether a GET can call a command: it reads, and its arguments are plain values. */
 bool api_has_get(const json_t *row);
