@@ -69,6 +69,9 @@ static const struct kettle_option options[] = {
 		"Connections at once; further ones are closed.", .default_value = "6000", .min = 1, .max = 100000),
 	OPTION("address_connections", INT,
 		"Connections at once from one address.", .default_value = "6000", .min = 1, .max = 100000),
+	OPTION("request_s", INT,
+		"Seconds for a client to send a request, or to take an answer that is no stream; 16 KiB of it are one more.",
+		.default_value = "10", .min = 1, .max = 3600),
 	OPTION("access_log", BOOL,
 		"Whether each request is logged, without its query and credentials.", .default_value = "false"),
 	OPTION("metrics_token_env", STRING,
@@ -298,7 +301,8 @@ rules_of(const struct frontend *frontend)
 		.trusted_proxies = frontend->proxies,
 		.cors_origins = frontend->origins,
 		.connections = (unsigned)member_int(section, "connections"),
-		.address_connections = (unsigned)member_int(section, "address_connections")};
+		.address_connections = (unsigned)member_int(section, "address_connections"),
+		.request_s = (unsigned)member_int(section, "request_s")};
 }
 
 static int
