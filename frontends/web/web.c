@@ -138,7 +138,7 @@ route_api(struct web *web, struct http_request *request)
 	else if (token)
 		answer_nothing(request);
 	else if (strcmp(name, "events") == 0)
-		feeds_request(web->feeds, request);
+		feeds_request(web, request);
 	else if (strcmp(name, "login") == 0)
 		logins_request(web, request);
 	else
@@ -162,7 +162,7 @@ route_word(struct frontend *frontend, struct http_request *request, const char *
 	else if (is_health)
 		respond_text(request, STATUS_OK, "application/json", "{\"status\":\"ok\"}");
 	else
-		(is_ready ? operations_ready : operations_metrics)(&frontend->web, request);
+		operations_request(&frontend->web, request, is_ready);
 }
 
 static void
@@ -305,24 +305,6 @@ rules_of(const struct frontend *frontend)
 		.request_s = (unsigned)member_int(section, "request_s")};
 }
 
-static int
-open_server(struct frontend *frontend, struct kettle_error *err)
-{
-	const struct http_rules rules = rules_of(frontend);
-	return http_server_start(frontend->web.host, &rules, &events, frontend, &frontend->web.server, err);
-}
-
-/* Says where links to published files lead. */
-static int
-serve_links(const struct frontend *frontend, struct kettle_error *err)
-{
-	const struct kettle_host *host = frontend->web.host;
-	if (!json_text_or_null(frontend->web.options, "url"))
-		return 0;
-	AUTO_FREE char *base = web_address(&frontend->web, LINKS);
-	return host->link_base(host, base, err);
-}
-
 static void
 close_rest(struct frontend *frontend)
 {
@@ -341,16 +323,18 @@ start(void *self, struct kettle_error *err)
 	struct frontend *frontend = self;
 	make_documents(frontend);
 	const struct kettle_host *host = frontend->web.host;
+	const struct http_rules rules = rules_of(frontend);
 	int rc = host->subscribe(host, frontend->web.self, NULL, -1, on_event, frontend, &frontend->subscription, err);
 	if (rc == 0)
 		rc = visits_start(frontend->web.visits, err);
 	if (rc == 0)
-		rc = open_server(frontend, err);
+		rc = http_server_start(host, &rules, &events, frontend, &frontend->web.server, err);
 	if (rc < 0) {
 		close_rest(frontend);
 		return rc;
 	}
-	return serve_links(frontend, err);
+	AUTO_FREE char *links = web_address(&frontend->web, LINKS);
+	return json_text_or_null(frontend->web.options, "url") ? host->link_base(host, links, err) : 0;
 }
 
 static void

@@ -3,8 +3,7 @@
  * Streams of events.
  *
  * Theory of operation. A feed is one subscription of the core, and the streams that get its events. Feeds and streams
- * belong to the loop: a request is identified and posted there, and a stream whose client has left is found when the
- * next piece cannot be sent, or by its number when the server says so.
+ * belong to the loop. The server's thread marks a stream whose client has left, and has the loop end it.
  */
 #include <config.h>
 
@@ -21,12 +20,13 @@
 #include "http/form.h"
 #include "web/visit/caller.h"
 #include "web/visit/respond.h"
+#include "web/visit/visit.h"
 
 struct stream {
 	struct stream *next; /* of its feed */
 	struct feeds *feeds;
 	struct http_stream *http;
-	uint64_t number;
+	bool is_closed; /* atomic */
 };
 
 struct feed {
@@ -42,52 +42,44 @@ struct feeds {
 	struct web *web;
 	struct feed *first;
 	size_t streams;
-	uint64_t last_number;
-};
-
-/* A request on its way to the loop. */
-struct request {
-	struct feeds *feeds;
-	struct http_request *http;
-	json_t *actor, *filter;
-	int64_t after;
 };
 
 /* ---- ending ---- */
 
+/* Ends the streams of a feed whose clients have left, or all. */
 static void
-end_stream(struct stream *stream)
+end_streams(struct feed *feed, bool all)
 {
-	http_stream_end(stream->http);
-	stream->feeds->streams--;
-	free(stream);
-}
-
-static void
-end_streams(struct feed *feed)
-{
-	for (struct stream *stream; (stream = feed->streams);) {
-		feed->streams = stream->next;
-		end_stream(stream);
+	for (struct stream **link = &feed->streams; *link;) {
+		struct stream *stream = *link;
+		if (!all && !__atomic_load_n(&stream->is_closed, __ATOMIC_ACQUIRE)) {
+			link = &stream->next;
+			continue;
+		}
+		*link = stream->next;
+		http_stream_end(stream->http);
+		feed->feeds->streams--;
+		free(stream);
 	}
 }
 
 static void
 free_feed(struct feed *feed)
 {
-	end_streams(feed);
 	free(feed->board);
 	free(feed->user);
 	free(feed);
 }
 
-/* Ends feeds without a stream. */
+/* Ends the streams whose clients have left, and feeds without a stream. */
 static void
-sweep(struct feeds *feeds)
+sweep(void *arg)
 {
+	struct feeds *feeds = arg;
 	const struct kettle_host *host = feeds->web->host;
 	for (struct feed **link = &feeds->first; *link;) {
 		struct feed *feed = *link;
+		end_streams(feed, false);
 		if (feed->streams) {
 			link = &feed->next;
 			continue;
@@ -98,36 +90,14 @@ sweep(struct feeds *feeds)
 	}
 }
 
-struct leaving {
-	struct feeds *feeds;
-	uint64_t number;
-};
-
-static void
-end_left(void *arg)
-{
-	AUTO_FREE struct leaving *leaving = arg;
-	for (struct feed *feed = leaving->feeds->first; feed; feed = feed->next)
-		for (struct stream **link = &feed->streams; *link; link = &(*link)->next)
-			if ((*link)->number == leaving->number) {
-				struct stream *stream = *link;
-				*link = stream->next;
-				end_stream(stream);
-				sweep(leaving->feeds);
-				return;
-			}
-}
-
 /* Nothing can be sent any more. On the server's thread; the stream is there until it has ended. */
 static void
 on_closed(void *arg)
 {
-	const struct stream *stream = arg;
+	struct stream *stream = arg;
 	const struct kettle_host *host = stream->feeds->web->host;
-	struct leaving *leaving = xmalloc(sizeof(*leaving));
-	*leaving = (struct leaving){stream->feeds, stream->number};
-	if (host->post(host, end_left, leaving) < 0)
-		free(leaving);
+	__atomic_store_n(&stream->is_closed, true, __ATOMIC_RELEASE);
+	(void)host->post(host, sweep, stream->feeds);
 }
 
 /* ---- events ---- */
@@ -154,55 +124,46 @@ on_event(void *arg, const json_t *event)
 	http_chunk_unref(chunk);
 	failpoint("web.event");
 	if (member_is(event, "kind", "refused")) {
-		struct feeds *feeds = feed->feeds;
-		end_streams(feed);
-		sweep(feeds);
+		end_streams(feed, true);
+		sweep(feed->feeds);
 	}
 }
 
 /* ---- beginning ---- */
 
-static void
-free_request(struct request *request)
-{
-	json_decref(request->actor);
-	json_decref(request->filter);
-	free(request);
-}
-
 /* The feed that nobody's new streams of a board share; NULL: there is none yet, or the stream needs its own. */
 static struct feed *
-find_shared(const struct request *request, const char *board)
+find_shared(const struct feeds *feeds, const char *board)
 {
-	struct feed *feed = board ? request->feeds->first : NULL;
+	struct feed *feed = board ? feeds->first : NULL;
 	while (feed && (!feed->board || strcmp(feed->board, board) != 0))
 		feed = feed->next;
 	return feed;
 }
 
+/* Follows what the data of a visit select: {"filter", "after"}. */
 static int
-open_feed(const struct request *request, const char *board, struct feed **ret_feed, struct kettle_error *err)
+open_feed(const struct visit *visit, const char *board, struct feed **ret_feed, struct kettle_error *err)
 {
-	const struct kettle_host *host = request->feeds->web->host;
+	struct web *web = visit->web;
 	struct feed *feed = xcalloc(1, sizeof(*feed));
-	*feed = (struct feed){.feeds = request->feeds,
+	*feed = (struct feed){.feeds = web->feeds,
 		.board = board ? xstrdup(board) : NULL,
-		.user =
-			request->actor == request->feeds->web->nobody ? NULL : xstrdup(json_text_or_empty(request->actor, "name"))};
+		.user = visit->actor == web->nobody ? NULL : xstrdup(json_text_or_empty(visit->actor, "name"))};
 	const struct kettle_subscription subscription = {.size = sizeof(subscription),
-		.actor = request->actor,
-		.filter = request->filter,
-		.after = request->after,
+		.actor = visit->actor,
+		.filter = json_object_get(visit->data, "filter"),
+		.after = member_int(visit->data, "after"),
 		.outside = true,
 		.fn = on_event,
 		.arg = feed};
-	int rc = host->follow(host, &subscription, &feed->subscription, err);
+	int rc = web->host->follow(web->host, &subscription, &feed->subscription, err);
 	if (rc < 0) {
 		free_feed(feed);
 		return rc;
 	}
-	feed->next = request->feeds->first;
-	request->feeds->first = feed;
+	feed->next = web->feeds->first;
+	web->feeds->first = feed;
 	*ret_feed = feed;
 	return 0;
 }
@@ -212,50 +173,31 @@ add_stream(struct feed *feed, struct http_request *http)
 {
 	struct feeds *feeds = feed->feeds;
 	struct stream *stream = xcalloc(1, sizeof(*stream));
-	*stream = (struct stream){.next = feed->streams, .feeds = feeds, .number = ++feeds->last_number};
+	*stream = (struct stream){.next = feed->streams, .feeds = feeds};
 	stream->http = http_stream_open(http, EVENTS_TYPE, respond_uncached, on_closed, stream);
 	feed->streams = stream;
 	feeds->streams++;
 }
 
 static void
-begin(void *arg)
+begin(struct visit *visit, json_t *result)
 {
-	struct request *request = arg;
-	struct feeds *feeds = request->feeds;
+	struct feeds *feeds = visit->web->feeds;
 	struct kettle_error err = {0};
-	bool is_shared = request->actor == feeds->web->nobody && request->after < 0;
-	const char *board = is_shared ? json_text_or_null(request->filter, "leaderboard") : NULL;
-	struct feed *feed = find_shared(request, board);
-	int rc = 0;
+	bool is_shared = visit->actor == visit->web->nobody && member_int(visit->data, "after") < 0;
+	const char *board = is_shared ? json_text_or_null(json_object_get(visit->data, "filter"), "leaderboard") : NULL;
+	struct feed *feed = find_shared(feeds, board);
+	(void)result;
 	if (feeds->streams >= FEEDS_MAX)
-		rc = kettle_fail(&err, KETTLE_EUNAVAIL, "Too many clients follow events now.");
+		(void)kettle_fail(&err, KETTLE_EUNAVAIL, "Too many clients follow events now.");
 	else if (!feed)
-		rc = open_feed(request, board, &feed, &err);
-	if (rc < 0)
-		respond_error(request->http, feeds->web->host, &err);
-	else
-		add_stream(feed, request->http);
-	free_request(request);
-}
-
-static void
-on_caller(void *arg, const json_t *actor, const struct kettle_error *why)
-{
-	struct request *request = arg;
-	struct kettle_error err = *why;
-	const struct kettle_host *host = request->feeds->web->host;
-	if (err.code == 0) {
-		request->actor = json_incref((json_t *)actor);
-		if (host->post(host, begin, request) == 0)
-			return;
-		(void)kettle_fail(&err, KETTLE_ECANCELED, "Kettle is shutting down.");
+		(void)open_feed(visit, board, &feed, &err);
+	if (err.code) {
+		visit_fail(visit, &err);
+		return;
 	}
-	if (err.code == KETTLE_EACCES)
-		respond_refusal(request->http, STATUS_UNAUTHORIZED, kettle_error_name(err.code), err.message);
-	else
-		respond_error(request->http, host, &err);
-	free_request(request);
+	add_stream(feed, visit->request);
+	visit_end(visit);
 }
 
 /* Reads the cursor: the header of a client that connects again counts before the parameter. */
@@ -269,47 +211,45 @@ read_after(const char *text, int64_t *ret_after, struct kettle_error *err)
 	return 0;
 }
 
+/* *ret_data: what a request selects, as open_feed has it. */
 static int
-read_filter(const struct http_request *http, struct request *request, struct kettle_error *err)
+read_query(const struct http_request *request, json_t **ret_data, struct kettle_error *err)
 {
 	static const char *const parameters[] = {"submission", "leaderboard", "after", NULL};
 	struct query query;
 	long long submission = 0;
-	int rc = query_parse(http_query(http), &query, err);
+	int64_t after = -1;
+	int rc = query_parse(http_query(request), &query, err);
 	if (rc < 0)
 		return rc;
 	const char *id = query_value(&query, "submission"), *board = query_value(&query, "leaderboard");
-	const char *after = http_header_value(http, "Last-Event-ID");
+	const char *last = http_header_value(request, "Last-Event-ID");
 	rc = query_check(&query, parameters, err);
 	if (rc == 0)
-		rc = read_after(after ? after : query_value(&query, "after"), &request->after, err);
+		rc = read_after(last ? last : query_value(&query, "after"), &after, err);
 	if (rc == 0 && id && (board || !number_parse_integer(id, &submission) || submission < 1))
 		rc = kettle_fail(
 			err, KETTLE_EINVAL, "`submission` must be the number of a submission, and `leaderboard` must be left out.");
-	if (rc == 0 && id)
-		request->filter = json_pack("{s:I}", "submission", (json_int_t)submission);
-	else if (rc == 0)
-		request->filter = board ? json_pack("{s:s}", "leaderboard", board) : json_object();
+	if (rc == 0) {
+		json_t *filter =
+			id ? json_pack("{s:I}", "submission", (json_int_t)submission) : json_pack("{s:s*}", "leaderboard", board);
+		*ret_data = json_pack("{s:o, s:I}", "filter", filter, "after", (json_int_t)after);
+	}
 	query_free(&query);
 	return rc;
 }
 
 void
-feeds_request(struct feeds *feeds, struct http_request *http)
+feeds_request(struct web *web, struct http_request *request)
 {
 	struct kettle_error err = {0};
-	if (http_method(http) != HTTP_GET) {
-		respond_not_allowed(http, "GET");
-		return;
-	}
-	struct request *request = xcalloc(1, sizeof(*request));
-	*request = (struct request){.feeds = feeds, .http = http};
-	if (read_filter(http, request, &err) < 0) {
-		respond_error(http, feeds->web->host, &err);
-		free_request(request);
-		return;
-	}
-	callers_identify(feeds->web, callers_bearer(http), on_caller, request);
+	json_t *data = NULL;
+	if (http_method(request) != HTTP_GET)
+		respond_not_allowed(request, "GET");
+	else if (read_query(request, &data, &err) < 0)
+		respond_error(request, web->host, &err);
+	else
+		visit_begin(web, request, callers_bearer(request), 0, begin, visit_respond_error, data, NULL);
 }
 
 /* Whether the credential of a user's stream may be none any more. */
@@ -325,17 +265,21 @@ may_have_ended(const struct feed *feed, const json_t *event)
 void
 feeds_event(struct feeds *feeds, const json_t *event)
 {
+	bool any = false;
 	for (struct feed *feed = feeds->first; feed; feed = feed->next)
-		if (feed->user && may_have_ended(feed, event))
-			end_streams(feed);
-	sweep(feeds);
+		if (feed->user && may_have_ended(feed, event)) {
+			end_streams(feed, true);
+			any = true;
+		}
+	if (any)
+		sweep(feeds);
 }
 
 void
 feeds_cut(struct feeds *feeds)
 {
 	for (struct feed *feed = feeds->first; feed; feed = feed->next)
-		end_streams(feed);
+		end_streams(feed, true);
 	sweep(feeds);
 }
 

@@ -15,7 +15,7 @@
 struct feeds *feeds_new(struct web *web);
 void feeds_free(struct feeds *feeds); /* NULL is allowed */
 /* Answers a request for events. On the server's thread. */
-void feeds_request(struct feeds *feeds, struct http_request *request);
+void feeds_request(struct web *web, struct http_request *request);
 /*
  * An event of the core, after which credentials may be none any more: then the streams that began with one end, and
  * their clients come again. Loop thread.

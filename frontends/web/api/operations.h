@@ -7,9 +7,10 @@
 
 /* Whether a client's token is the one of the configuration, in constant time; false where either is NULL. [any] */
 bool operations_token_is(const char *token, const char *expected);
-/* Answers whether the engine can take and run submissions: 200, or 503 with a sentence for each fault. */
-void operations_ready(struct web *web, struct http_request *request);
-/* Answers with metrics in Prometheus' text format. */
-void operations_metrics(struct web *web, struct http_request *request);
+/*
+ * Answers whether the engine can take and run submissions (200, or 503 with a sentence for each fault), or with metrics in
+ * Prometheus' text format.
+ */
+void operations_request(struct web *web, struct http_request *request, bool is_ready);
 
 #endif

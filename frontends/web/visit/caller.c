@@ -38,22 +38,16 @@ callers_ms_until(const struct kettle_host *host, const char *end)
 	return end_ms - now_ms;
 }
 
-/* How long a checked token may be remembered: never beyond its end. */
-static int64_t
-keep_ms(const struct kettle_host *host, const char *expires)
-{
-	int64_t left_ms = expires ? callers_ms_until(host, expires) : CALLERS_KEEP_MS;
-	return left_ms < CALLERS_KEEP_MS ? left_ms : CALLERS_KEEP_MS;
-}
-
 static void
 on_checked(void *arg, const struct kettle_error *err, json_t *result)
 {
 	AUTO_FREE struct check *check = arg;
 	json_t *actor = json_object_get(result, "actor");
+	const char *expires = json_text_or_null(result, "expires");
+	int64_t left_ms = expires ? callers_ms_until(check->web->host, expires) : CALLERS_KEEP_MS;
 	if (err->code == 0)
 		recent_put(check->web->tokens, check->hash, json_incref(actor),
-			keep_ms(check->web->host, json_text_or_null(result, "expires")), check->generation);
+			left_ms < CALLERS_KEEP_MS ? left_ms : CALLERS_KEEP_MS, check->generation);
 	check->done(check->arg, actor, err);
 }
 

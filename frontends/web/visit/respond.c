@@ -20,20 +20,13 @@
 const struct http_header respond_uncached[] = {
 	{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}, {NULL, NULL}};
 
+/* Answers with a value and one more header; name NULL: none. */
 static void
-respond_value(struct http_request *request, unsigned status, const json_t *value, const struct http_header *headers)
+respond_with(struct http_request *request, unsigned status, const json_t *value, const char *name, const char *text)
 {
-	AUTO_FREE char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-	http_answer(request, status, http_content_new(JSON_TYPE, text, strlen(text), headers));
-}
-
-/* With one more header; name NULL: none. */
-static void
-respond_with(struct http_request *request, unsigned status, json_t *value_take, const char *name, const char *text)
-{
-	AUTO_JSON json_t *value = value_take;
 	const struct http_header headers[] = {respond_uncached[0], respond_uncached[1], {name, text}, {NULL, NULL}};
-	respond_value(request, status, value, headers);
+	AUTO_FREE char *body = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	http_answer(request, status, http_content_new(JSON_TYPE, body, strlen(body), headers));
 }
 
 struct http_content *
@@ -47,7 +40,7 @@ respond_content(const json_t *value, size_t *ret_size)
 void
 respond_json(struct http_request *request, unsigned status, const json_t *value)
 {
-	respond_value(request, status, value, respond_uncached);
+	respond_with(request, status, value, NULL, NULL);
 }
 
 void
@@ -95,7 +88,7 @@ respond_retry(struct http_request *request, unsigned status, const json_t *value
 	if (retry_s == 0 && status == STATUS_UNAVAILABLE)
 		retry_s = RETRY_S;
 	(void)snprintf(after, sizeof(after), "%u", retry_s);
-	respond_with(request, status, json_incref((json_t *)value), retry_s ? "Retry-After" : NULL, after);
+	respond_with(request, status, value, retry_s ? "Retry-After" : NULL, after);
 }
 
 void
@@ -109,7 +102,8 @@ void
 respond_detail(struct http_request *request, unsigned status, const char *sentence, const char *name, const char *text)
 {
 	AUTO_FREE char *clean = sanitize_text(sentence, strlen(sentence));
-	respond_with(request, status, json_pack("{s:s}", "detail", clean), name, text);
+	AUTO_JSON json_t *value = json_pack("{s:s}", "detail", clean);
+	respond_with(request, status, value, name, text);
 }
 
 static void
@@ -117,7 +111,7 @@ refuse(struct http_request *request, unsigned status, const char *code, const ch
 	const char *text)
 {
 	AUTO_FREE char *clean = sanitize_text(message, strlen(message));
-	json_t *value = json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", clean);
+	AUTO_JSON json_t *value = json_pack("{s:{s:s, s:s}}", "error", "code", code, "message", clean);
 	respond_with(request, status, value, name, text);
 }
 

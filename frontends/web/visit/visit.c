@@ -155,22 +155,11 @@ visit_query(const struct http_request *request, struct kettle_error *err)
 static void
 begin(void *arg)
 {
-	const struct kettle_error none = {0};
 	struct visit *visit = arg;
-	if (visit->is_cut)
-		visit_fail(visit, &none);
+	if (visit->refused.code || visit->is_cut)
+		visit_fail(visit, &visit->refused);
 	else
 		visit->then(visit, NULL);
-}
-
-static void
-fail_later(void *arg)
-{
-	struct visit *visit = arg;
-	AUTO_JSON json_t *error = json_incref(json_object_get(visit->data, "error"));
-	struct kettle_error err = {0};
-	(void)kettle_fail(&err, (int)member_int(error, "code"), "%s", json_text_or_empty(error, "message"));
-	visit_fail(visit, &err);
 }
 
 /* Who sends the request is known, or not found. */
@@ -179,14 +168,10 @@ on_caller(void *arg, const json_t *actor, const struct kettle_error *err)
 {
 	struct visit *visit = arg;
 	const struct kettle_host *host = visit->web->host;
-	kettle_fn next = begin;
 	visit->actor = json_incref(actor ? (json_t *)actor : visit->web->nobody);
-	if (err->code) {
-		json_object_set_new(visit->data, "error", json_pack("{s:i, s:s}", "code", err->code, "message", err->message));
-		next = fail_later;
-	}
+	visit->refused = *err;
 	/* Where the engine has closed, so has the server, and the request goes nowhere. */
-	if (host->post(host, next, visit) < 0) {
+	if (host->post(host, begin, visit) < 0) {
 		close_visit(visit);
 		free_visit(visit);
 	}
@@ -330,11 +315,6 @@ visit_send_last(struct visit *visit, struct http_chunk *chunk_take)
 
 /* ---- clients that leave, and answers that do not come ---- */
 
-struct leaving {
-	struct visits *visits;
-	uint64_t number;
-};
-
 static void
 cancel(struct visit *visit)
 {
@@ -343,30 +323,41 @@ cancel(struct visit *visit)
 		host->request_cancel(host, visit->call);
 }
 
+/* A visit that waits for events, and whose client has left; NULL: there is none. */
+static struct visit *
+find_left(struct visits *visits)
+{
+	(void)pthread_mutex_lock(&visits->lock);
+	struct visit *visit = visits->open;
+	while (visit && !(visit->waits && visit->has_left))
+		visit = visit->next;
+	(void)pthread_mutex_unlock(&visits->lock);
+	return visit;
+}
+
+/* Cancels what the visits do whose clients have left, and ends those that wait. */
 static void
 end_left(void *arg)
 {
-	AUTO_FREE struct leaving *leaving = arg;
-	struct visits *visits = leaving->visits;
+	struct visits *visits = arg;
 	(void)pthread_mutex_lock(&visits->lock);
-	struct visit *visit = visits->open;
-	while (visit && visit->number != leaving->number)
-		visit = visit->next;
+	for (struct visit *visit = visits->open; visit; visit = visit->next)
+		if (visit->has_left)
+			cancel(visit);
 	(void)pthread_mutex_unlock(&visits->lock);
-	if (visit && visit->waits)
+	for (struct visit *visit; (visit = find_left(visits));)
 		visit_end(visit);
-	else if (visit)
-		cancel(visit);
 }
 
 static void
 leave(struct visits *visits, uint64_t number)
 {
 	const struct kettle_host *host = visits->web->host;
-	struct leaving *leaving = xmalloc(sizeof(*leaving));
-	*leaving = (struct leaving){visits, number};
-	if (host->post(host, end_left, leaving) < 0)
-		free(leaving);
+	(void)pthread_mutex_lock(&visits->lock);
+	for (struct visit *visit = visits->open; visit; visit = visit->next)
+		visit->has_left = visit->has_left || visit->number == number;
+	(void)pthread_mutex_unlock(&visits->lock);
+	(void)host->post(host, end_left, visits);
 }
 
 static void
@@ -417,31 +408,16 @@ visits_hurry(struct visits *visits)
 	(void)pthread_mutex_unlock(&visits->lock);
 }
 
-/* A visit that waits for events; NULL: there is none. */
-static struct visit *
-find_waiting(struct visits *visits)
-{
-	(void)pthread_mutex_lock(&visits->lock);
-	struct visit *visit = visits->open;
-	while (visit && !visit->waits)
-		visit = visit->next;
-	(void)pthread_mutex_unlock(&visits->lock);
-	return visit;
-}
-
 void
 visits_cut(struct visits *visits)
 {
 	const struct kettle_host *host = visits->web->host;
 	host->timer_stop(host, STEAL(visits->timer));
 	(void)pthread_mutex_lock(&visits->lock);
-	for (struct visit *visit = visits->open; visit; visit = visit->next) {
-		visit->is_cut = true;
-		cancel(visit);
-	}
+	for (struct visit *visit = visits->open; visit; visit = visit->next)
+		visit->is_cut = visit->has_left = true;
 	(void)pthread_mutex_unlock(&visits->lock);
-	for (struct visit *visit; (visit = find_waiting(visits));)
-		visit_end(visit);
+	end_left(visits);
 }
 
 struct visits *

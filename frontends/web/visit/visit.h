@@ -39,7 +39,8 @@ struct visit {
 	struct visit *next, **link;
 	char *address;
 	uint64_t number, caller, call, subscription, until_ms;
-	bool is_cut, is_late;
+	struct kettle_error refused; /* why the credential is no good */
+	bool has_left, is_cut, is_late;
 	visit_fn then;
 };
 
