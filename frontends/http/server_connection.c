@@ -10,7 +10,6 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/xalloc.h"
 
 #define LINGER_MS 2000

@@ -7,12 +7,9 @@
  */
 #include <config.h>
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "http/server_internal.h"
 
 #define ORIGIN_MAX 260

@@ -68,12 +68,30 @@ fail(struct visit *visit, const struct kettle_error *err)
 		session_fail(visit, err);
 }
 
+/* A question that a button answers: a command that takes a code, and tells what would happen, or with a POST does it. */
+struct question {
+	const char *command;
+	visit_fn show, done;
+};
+
+static void
+ask(struct visit *visit, json_t *result)
+{
+	const struct question *question = visit->about;
+	bool posts = http_method(visit->request) == HTTP_POST;
+	(void)result;
+	visit_call(visit, question->command,
+		json_pack("{s:O, s:b}", "code", json_object_get(visit->data, "code"), "confirm", posts),
+		posts ? question->done : question->show);
+}
+
 /*
- * Serves an address that shows a question to a session and takes its form: begins with `ask`, with the method GET or
- * POST. login: the code of a login to confirm, "" for another question; code: for the command.
+ * Serves an address that shows a question to a session and takes its form: begins with `start`, with the method GET or
+ * POST. login: the code of a login to confirm, "" for another question; code, question: of `ask`.
  */
 static void
-serve_question(struct web *web, struct http_request *request, visit_fn ask, const char *login, const char *code)
+serve_question(struct web *web, struct http_request *request, visit_fn start, const char *login, const char *code,
+	const struct question *question)
 {
 	enum http_method method = http_method(request);
 	const char *session = session_cookie_value(web, request, SESSION);
@@ -84,16 +102,8 @@ serve_question(struct web *web, struct http_request *request, visit_fn ask, cons
 	else if (!*session)
 		show_entry(web, request, login);
 	else
-		visit_begin(web, request, session, 0, ask, fail, json_pack("{s:s, s:s}", "login", login, "code", code), NULL);
-}
-
-/* Calls a command that takes a code: it tells what would happen, or with a POST does it. */
-static void
-call(struct visit *visit, const char *command, visit_fn show, visit_fn done)
-{
-	bool posts = http_method(visit->request) == HTTP_POST;
-	visit_call(visit, command, json_pack("{s:O, s:b}", "code", json_object_get(visit->data, "code"), "confirm", posts),
-		posts ? done : show);
+		visit_begin(
+			web, request, session, 0, start, fail, json_pack("{s:s, s:s}", "login", login, "code", code), question);
 }
 
 /* The end of a question. */
@@ -126,19 +136,13 @@ show_confirmed(struct visit *visit, json_t *result)
 }
 
 static void
-ask_code(struct visit *visit, json_t *result)
-{
-	(void)result;
-	call(visit, "login.confirm", show_asking, show_confirmed);
-}
-
-static void
 serve_code(struct web *web, struct http_request *request, const char *code)
 {
+	static const struct question question = {"login.confirm", show_asking, show_confirmed};
 	if (strlen(code) > CODE_MAX || code[strspn(code, CODE_LETTERS)])
 		session_respond(request, STATUS_NOT_FOUND, "Confirm a login", "There is no such code.");
 	else
-		serve_question(web, request, ask_code, code, code);
+		serve_question(web, request, ask, code, code, &question);
 }
 
 /* ---- /auth/join/KEY ---- */
@@ -179,17 +183,11 @@ show_joined(struct visit *visit, json_t *result)
 		json_text_or_empty(json_object_get(result, "into"), "user_name"));
 }
 
-static void
-ask_join(struct visit *visit, json_t *result)
-{
-	(void)result;
-	call(visit, "user.link", show_both, show_joined);
-}
-
 /* The key is of the session alone in which the other user has logged in. */
 static void
 serve_join(struct web *web, struct http_request *request, const char *key)
 {
+	static const struct question question = {"user.link", show_both, show_joined};
 	char hash[HASH_SIZE];
 	const char *session = session_cookie_value(web, request, SESSION);
 	AUTO_JSON json_t *state = recent_get(web->states, key);
@@ -198,7 +196,7 @@ serve_join(struct web *web, struct http_request *request, const char *key)
 		session_respond(request, STATUS_NOT_FOUND, "Join two users",
 			"There are no users to join: log in, and begin again within ten minutes.");
 	else
-		serve_question(web, request, ask_join, "", json_text_or_empty(state, "code"));
+		serve_question(web, request, ask, "", json_text_or_empty(state, "code"), &question);
 }
 
 /* ---- /logout ---- */
@@ -261,7 +259,7 @@ accounts_request(struct web *web, struct http_request *request)
 	else if (strcmp(first, "login") == 0 && !second)
 		show_login(web, request);
 	else if (strcmp(first, "logout") == 0 && !second)
-		serve_question(web, request, ask_logout, "", "");
+		serve_question(web, request, ask_logout, "", "", NULL);
 	else
 		return false;
 	return true;

@@ -21,17 +21,6 @@
 
 /* ---- what was begun ---- */
 
-static void
-remember(struct web *web, const json_t *login)
-{
-	char hash[HASH_SIZE];
-	const char *token = json_text_or_empty(login, "token");
-	sha256_hex(token, strlen(token), hash);
-	recent_put(web->logins, hash,
-		json_pack("{s:O, s:O}", "code", json_object_get(login, "code"), "expires", json_object_get(login, "expires")),
-		LOGIN_MS, 0);
-}
-
 /* The address at which a code is confirmed; NULL: the frontend does not know its own. New string. */
 static char *
 link_of(const struct web *web, const char *code)
@@ -60,13 +49,16 @@ logins_hint(struct web *web, const char *token)
 static void
 answer(struct visit *visit, json_t *result)
 {
-	const json_t *login = json_object_get(visit->data, "login");
-	AUTO_FREE char *link = link_of(visit->web, json_text_or_empty(login, "code"));
+	char hash[HASH_SIZE];
+	const json_t *login = json_object_get(visit->data, "login"), *code = json_object_get(login, "code");
+	const json_t *expires = json_object_get(login, "expires");
+	const char *token = json_text_or_empty(login, "token");
+	AUTO_FREE char *link = link_of(visit->web, json_string_value(code));
 	(void)result;
-	remember(visit->web, login);
-	AUTO_JSON json_t *value = json_pack("{s:O, s:O, s:O, s:s?}", json_text_or_empty(visit->data, "token_name"),
-		json_object_get(login, "token"), "code", json_object_get(login, "code"), "expires",
-		json_object_get(login, "expires"), "confirm_url", link);
+	sha256_hex(token, strlen(token), hash);
+	recent_put(visit->web->logins, hash, json_pack("{s:O, s:O}", "code", code, "expires", expires), LOGIN_MS, 0);
+	AUTO_JSON json_t *value = json_pack("{s:s, s:O, s:O, s:s?}", json_text_or_empty(visit->data, "token_name"), token,
+		"code", code, "expires", expires, "confirm_url", link);
 	respond_json(visit->request, STATUS_OK, value);
 	visit_end(visit);
 }

@@ -247,9 +247,9 @@ on_code(struct visit *visit, json_t *result)
 static void
 on_user(struct visit *visit, json_t *user)
 {
-	const struct provider *provider = provider_find(visit->web, login_text(visit, "provider"));
-	const json_t *subject = provider ? json_object_get(user, provider->subject) : NULL;
-	const char *name = provider ? json_text_or_empty(user, provider->user_name) : "";
+	const struct provider *provider = visit->about;
+	const json_t *subject = json_object_get(user, provider->subject);
+	const char *name = json_text_or_empty(user, provider->user_name);
 	AUTO_JSON json_t *id = json_is_integer(subject) ? json_sprintf("%lld", (long long)json_integer_value(subject))
 													: json_incref((json_t *)subject);
 	const json_t *claimed = json_object_get(visit->data, "claimed"); /* by the ID token */
@@ -295,11 +295,11 @@ is_ours(struct visit *visit, const struct provider *provider, const json_t *clai
 static void
 on_token(struct visit *visit, json_t *answer)
 {
-	const struct provider *provider = provider_find(visit->web, login_text(visit, "provider"));
+	const struct provider *provider = visit->about;
 	const char *token = json_text_or_null(answer, "access_token");
-	bool has_claims = provider && strcmp(provider->name, "oidc") == 0;
+	bool has_claims = strcmp(provider->name, "oidc") == 0;
 	AUTO_JSON json_t *claims = has_claims ? claims_of(json_text_or_empty(answer, "id_token")) : NULL;
-	if (!provider || !token) {
+	if (!token) {
 		visit_refuse(visit, KETTLE_EACCES, "The provider refuses this login: begin again.");
 	} else if (has_claims && !is_ours(visit, provider, claims)) {
 		visit_refuse(visit, KETTLE_EACCES, "The provider's answer is not for this login: begin again.");
@@ -312,7 +312,7 @@ on_token(struct visit *visit, json_t *answer)
 static void
 exchange(struct visit *visit, json_t *result)
 {
-	const struct provider *provider = provider_find(visit->web, login_text(visit, "provider"));
+	const struct provider *provider = visit->about;
 	AUTO_FREE char *back = return_address(visit->web, provider);
 	const char *secret = option_of(visit->web, provider, "client_secret");
 	const char *const parameters[][2] = {{"grant_type", "authorization_code"},
@@ -347,5 +347,5 @@ provider_return(struct web *web, struct http_request *request, const struct prov
 		session_respond(request, STATUS_BAD_REQUEST, FAILED_TITLE, "The provider has refused the login.");
 	else
 		visit_begin(web, request, NULL, 0, exchange, session_fail,
-			json_pack("{s:O, s:s, s:s}", "login", login, "code", code, "session", hash), NULL);
+			json_pack("{s:O, s:s, s:s}", "login", login, "code", code, "session", hash), provider);
 }

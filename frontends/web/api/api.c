@@ -28,25 +28,25 @@
 
 /* ---- what may be called how ---- */
 
+/* Whether a member is one of these texts, the last of which is NULL. */
 static bool
-is_plain(const json_t *argument)
+is_among(const json_t *object, const char *key, const char *const *texts)
 {
-	static const char *const whole[] = {"file", "task", "problems", "path"};
-	for (size_t i = 0; i < ARRAY_SIZE(whole); i++)
-		if (member_is(argument, "type", whole[i]))
-			return false;
-	return true;
+	while (*texts && !member_is(object, key, *texts))
+		texts++;
+	return *texts;
 }
 
 bool
 api_has_get(const json_t *row)
 {
+	static const char *const whole[] = {"file", "task", "problems", "path", NULL};
 	size_t i;
 	const json_t *argument;
 	if (!member_is(row, "kind", "read"))
 		return false;
 	json_array_foreach(json_object_get(row, "args"), i, argument)
-		if (!is_plain(argument))
+		if (is_among(argument, "type", whole))
 			return false;
 	return true;
 }
@@ -54,26 +54,14 @@ api_has_get(const json_t *row)
 bool
 api_is_open(const json_t *row)
 {
-	static const char *const own[] = {"submission.list", "token.list", "user.export", "user.show"};
-	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
-		if (member_is(row, "name", own[i]))
-			return false;
+	static const char *const own[] = {"submission.list", "token.list", "user.export", "user.show", NULL};
 	/* An engine command for anybody only reads. */
-	return member_is(row, "kind", "read") || (member_is(row, "kind", "engine") && member_is(row, "right", "anybody"));
+	bool reads =
+		member_is(row, "kind", "read") || (member_is(row, "kind", "engine") && member_is(row, "right", "anybody"));
+	return reads && !is_among(row, "name", own);
 }
 
 /* ---- arguments ---- */
-
-static const json_t *
-argument_of(const json_t *row, const char *name)
-{
-	size_t i;
-	const json_t *argument;
-	json_array_foreach(json_object_get(row, "args"), i, argument)
-		if (member_is(argument, "name", name))
-			return argument;
-	return NULL;
-}
 
 json_t *
 api_value(const json_t *argument, const char *text)
@@ -97,7 +85,7 @@ read_query(const json_t *row, const char *text, json_t **ret_args, struct kettle
 		return rc;
 	for (size_t i = 0; i < query.count && rc == 0; i++) {
 		const char *name = query.parameters[i].name;
-		const json_t *argument = argument_of(row, name);
+		const json_t *argument = list_find(json_object_get(row, "args"), "name", name);
 		json_t *value = api_value(argument, query.parameters[i].value), *list = json_object_get(args, name);
 		if (member_true(argument, "repeated") && !list)
 			json_object_set_new(args, name, json_pack("[o]", value));
@@ -228,13 +216,8 @@ static bool
 is_kept(const json_t *row, const json_t *args)
 {
 	static const char *const kept[] = {
-		"leaderboard.list", "leaderboard.show", "leaderboard.task", "competition.list", "competition.show"};
-	if (json_object_get(args, "mine") || json_object_get(args, "practice"))
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-		if (member_is(row, "name", kept[i]))
-			return true;
-	return false;
+		"leaderboard.list", "leaderboard.show", "leaderboard.task", "competition.list", "competition.show", NULL};
+	return !json_object_get(args, "mine") && !json_object_get(args, "practice") && is_among(row, "name", kept);
 }
 
 /* Answers a request without a credential by what is kept, or else adds to data what keeping the answer needs. */

@@ -13,31 +13,21 @@
 #include "web/visit/respond.h"
 #include "web/visit/visit.h"
 
-/* Sends a file that nobody else needs, and removes its name. */
-static int
-send_file(struct http_request *request, const char *path)
-{
-	struct stat about;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return -1;
-	(void)unlink(path);
-	if (fstat(fd, &about) != 0) {
-		(void)close(fd);
-		return -1;
-	}
-	http_answer(request, STATUS_OK,
-		http_content_file("application/octet-stream", fd, (uint64_t)about.st_size, respond_uncached));
-	return 0;
-}
-
+/* Sends the file, which is this request's own, and removes its name. */
 static void
 on_taken(struct visit *visit, json_t *result)
 {
-	if (send_file(visit->request, json_text_or_empty(result, "path")) == 0)
-		visit_end(visit);
-	else
+	struct stat about;
+	const char *path = json_text_or_empty(result, "path");
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	(void)unlink(path);
+	if (fd < 0 || fstat(fd, &about) != 0) {
 		visit_refuse(visit, KETTLE_EIO, "The file of the link cannot be read.");
+		return;
+	}
+	http_answer(visit->request, STATUS_OK,
+		http_content_file("application/octet-stream", STEAL_FD(fd), (uint64_t)about.st_size, respond_uncached));
+	visit_end(visit);
 }
 
 static void

@@ -12,7 +12,6 @@
 #include "base/xalloc.h"
 #include "web/api/api.h"
 #include "http/html.h"
-#include "web/visit/respond.h"
 
 #include "frontends/web/api/openapi_json.h"
 
@@ -138,17 +137,6 @@ body_schema(const json_t *row)
 		"additionalProperties", 0);
 }
 
-static bool
-needs_body(const json_t *row)
-{
-	size_t i;
-	const json_t *argument;
-	json_array_foreach(json_object_get(row, "args"), i, argument)
-		if (member_true(argument, "required"))
-			return true;
-	return false;
-}
-
 static json_t *
 parameters_of(const json_t *row)
 {
@@ -197,8 +185,10 @@ operation(const json_t *row, const json_t *answer, const char *method)
 		json_object_set_new(made, "parameters", parameters_of(row));
 		json_object_set_new(responses, "304", json_pack("{s:s}", "description", "unchanged"));
 	} else {
+		json_t *schema = body_schema(row);
 		json_object_set_new(made, "requestBody",
-			json_pack("{s:b, s:o}", "required", needs_body(row), "content", json_content(body_schema(row))));
+			json_pack("{s:b, s:o}", "required", json_array_size(json_object_get(schema, "required")) > 0, "content",
+				json_content(schema)));
 	}
 	return made;
 }

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "web/visit/respond.h"
@@ -150,7 +149,6 @@ pages_keep(struct pages *pages, const char *key, const char *board, uint64_t cha
 	struct page **link = find(pages, key);
 	if (*link)
 		remove_page(pages, link);
-	link = find(pages, key);
 	page->next = *link;
 	*link = page;
 	pages->count++;

@@ -50,7 +50,7 @@ answer_ids(struct visit *visit, json_t *result)
 		json_array_append(ids, json_object_get(row, "id"));
 	const json_t *known = json_object_get(json_array_get(result, 0), "leaderboard_name");
 	AUTO_JSON json_t *listed = json_pack("{s:o, s:o}", "submission_ids", ids, "leaderboard",
-		known ? json_incref((json_t *)known) : json_string(compat_segment(visit, 2)));
+		known ? json_incref((json_t *)known) : json_string(http_segment(visit->request, 2)));
 	compat_answer_row(visit, listed);
 }
 

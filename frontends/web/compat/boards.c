@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "web/compat/results.h"
 #include "web/visit/respond.h"
 
 /* ---- GET /leaderboards ---- */
@@ -29,19 +30,11 @@ compare_boards(const void *a, const void *b)
 	return ended ? strcmp(late, soon) : strcmp(soon, late);
 }
 
-static json_t *
-board_of(const json_t *row)
-{
-	static const char *const members[] = {"id", "name", "description", "task", "deadline", "gpu_types", "visibility"};
-	json_t *board = json_object();
-	for (size_t i = 0; i < ARRAY_SIZE(members); i++)
-		json_object_set(board, members[i], json_object_get(row, members[i]));
-	return board;
-}
-
 void
 compat_answer_leaderboards(struct visit *visit, json_t *result)
 {
+	static const char *const names[] = {
+		"id", "name", "description", "task", "deadline", "gpu_types", "visibility", NULL};
 	size_t count = json_array_size(result);
 	AUTO_FREE json_t **rows = xcalloc(count + 1, sizeof(json_t *));
 	json_t *boards = json_array();
@@ -49,7 +42,7 @@ compat_answer_leaderboards(struct visit *visit, json_t *result)
 		rows[i] = json_array_get(result, i);
 	qsort(rows, count, sizeof(rows[0]), compare_boards);
 	for (size_t i = 0; i < count; i++)
-		json_array_append_new(boards, board_of(rows[i]));
+		json_array_append_new(boards, results_members(rows[i], names));
 	compat_answer(visit, STATUS_OK, boards);
 }
 
@@ -108,7 +101,7 @@ compat_queue(const json_t *devices, const char *name)
 void
 compat_answer_queue(struct visit *visit, json_t *result)
 {
-	const char *name = compat_segment(visit, 1);
+	const char *name = http_segment(visit->request, 1);
 	json_t *queue = compat_queue(result, name);
 	if (json_is_null(queue))
 		visit_refuse(visit, KETTLE_ENOENT, "There is no device `%.60s`.", name);

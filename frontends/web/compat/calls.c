@@ -3,8 +3,8 @@
  * KernelBot's HTTP API: calls that commands answer.
  *
  * Theory of operation. A call is a row: its route, who may make it, the command that it stands for, where the command's
- * arguments come from, and what the answer consists of. A request becomes the visit's data: {"path": its segments,
- * "query", "body", "args"}. Calls that need more than one command, or an answer of another form, go on with a function.
+ * arguments come from, and what the answer consists of. The visit's data are {"query", "body", "args"}. Calls that need
+ * more than one command, or an answer of another form, go on with a function.
  */
 #include <config.h>
 
@@ -18,7 +18,6 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "web/visit/respond.h"
 
 #define VALUES_MAX 1000 /* of a body */
@@ -42,19 +41,13 @@ number_of(const char *name, const char *text, long long min, json_t **ret_value,
 	return 0;
 }
 
-const char *
-compat_segment(const struct visit *visit, size_t index)
-{
-	return json_string_value(json_array_get(json_object_get(visit->data, "path"), index));
-}
-
 /* The text of a field that is one; NULL: it is absent. */
 static const char *
 text_of(const struct compat_field *field, const struct visit *visit)
 {
 	const char *text = NULL;
 	if (field->from == FROM_PATH || field->from == FROM_ID || field->from == FROM_USER)
-		text = compat_segment(visit, strtoul(field->key, NULL, 10));
+		text = http_segment(visit->request, strtoul(field->key, NULL, 10));
 	else if (field->from == FROM_QUERY || field->from == FROM_NUMBER || field->from == FROM_FLAG)
 		text = json_text_or_null(json_object_get(visit->data, "query"), field->key);
 	else if (field->option)
@@ -119,16 +112,6 @@ put_fields(const struct compat_field *fields, const struct visit *visit, const j
 }
 
 /* ---- requests ---- */
-
-static json_t *
-path_of(const struct http_request *request)
-{
-	json_t *path = json_array();
-	const char *segment;
-	for (size_t i = 0; (segment = http_segment(request, i)); i++)
-		json_array_append_new(path, json_string(segment));
-	return path;
-}
 
 /* The body, with PUT and POST; NULL: it is no object. */
 static json_t *
@@ -200,7 +183,7 @@ compat_request_call(struct web *web, struct http_request *request, const struct 
 		compat_refuse(request, STATUS_BAD_REQUEST, err.message);
 		return;
 	}
-	json_t *data = json_pack("{s:o, s:O, s:O, s:{}}", "path", path_of(request), "query", query, "body", body, "args");
+	json_t *data = json_pack("{s:O, s:O, s:{}}", "query", query, "body", body, "args");
 	if (call->upload)
 		compat_upload(request, call->upload - 1, call->is_profile, data);
 	visit_begin(web, request, token, call->limit_ms ? call->limit_ms : COMPAT_LIMIT_MS, begin, compat_fail, data, call);

@@ -4,8 +4,6 @@
 
 #include "web/compat/compat.h"
 
-#include <string.h>
-
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"

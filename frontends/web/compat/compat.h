@@ -83,8 +83,6 @@ void compat_request_call(struct web *web, struct http_request *request, const st
  * arguments name as `leaderboard` or `name`, clients are told 401 or 403, not 404.
  */
 void compat_command(struct visit *visit, const char *command, json_t *args_take, visit_fn then);
-/* A segment of the request's path; NULL: there is none. */
-const char *compat_segment(const struct visit *visit, size_t index);
 /* A user as commands take it, of a number, #NUMBER or PROVIDER:SUBJECT. New reference. */
 json_t *compat_user(const char *text);
 /*

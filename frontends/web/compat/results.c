@@ -24,24 +24,18 @@
 #define REPORT "benchmark.0.report"
 
 static json_t *
-or_null(const json_t *value)
-{
-	return value ? json_incref((json_t *)value) : json_null();
-}
-
-static json_t *
 member_or_null(const json_t *object, const char *key)
 {
-	return or_null(json_object_get(object, key));
+	json_t *value = json_object_get(object, key);
+	return value ? json_incref(value) : json_null();
 }
 
-/* A copy of these members, null where there is none. */
-static json_t *
-members(const json_t *object, const char *const *names, size_t count)
+json_t *
+results_members(const json_t *object, const char *const *names)
 {
 	json_t *copy = json_object();
-	for (size_t i = 0; i < count; i++)
-		json_object_set_new(copy, names[i], member_or_null(object, names[i]));
+	for (; *names; names++)
+		json_object_set_new(copy, *names, member_or_null(object, *names));
 	return copy;
 }
 
@@ -186,8 +180,8 @@ json_t *
 results_shown(const json_t *submission)
 {
 	static const char *const names[] = {
-		"id", "leaderboard_id", "leaderboard_name", "file_name", "user_id", "submission_time", "done", "code"};
-	json_t *shown = members(submission, names, ARRAY_SIZE(names)), *runs = runs_of(submission);
+		"id", "leaderboard_id", "leaderboard_name", "file_name", "user_id", "submission_time", "done", "code", NULL};
+	json_t *shown = results_members(submission, names), *runs = runs_of(submission);
 	json_object_set_new(shown, "runs", runs);
 	json_object_set_new(shown, "job", job_of(submission, runs));
 	return shown;
@@ -213,8 +207,8 @@ json_t *
 results_admin(const json_t *submission)
 {
 	static const char *const names[] = {
-		"leaderboard_id", "leaderboard_name", "file_name", "user_id", "submission_time", "done", "code"};
-	json_t *shown = members(submission, names, ARRAY_SIZE(names)), *runs = json_array();
+		"leaderboard_id", "leaderboard_name", "file_name", "user_id", "submission_time", "done", "code", NULL};
+	json_t *shown = results_members(submission, names), *runs = json_array();
 	const json_t *ended = json_object_get(submission, "job"), *job, *run;
 	size_t i, k;
 	json_array_foreach(json_object_get(submission, "jobs"), i, job)
@@ -276,7 +270,7 @@ entry_of(const json_t *run, const json_t *job)
 	json_t *ran = outcome_of(run);
 	json_object_set_new(ran, "passed", json_boolean(member_true(run, "passed")));
 	json_object_set_new(ran, "command", member_or_null(run, "command"));
-	json_object_set_new(ran, "result", is_profile ? profile_result(result) : or_null(result));
+	json_object_set_new(ran, "result", is_profile ? profile_result(result) : member_or_null(run, "result"));
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "start", member_or_null(run, "start_time"), "end",
 		member_or_null(run, "end_time"), "compilation", compilation_of(job), "run", ran, "profile",
 		is_profile ? json_pack("{s:s, s:s, s:n}", "profiler", profiler_of(result), "trace", "", "download_url")

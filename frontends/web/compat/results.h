@@ -8,6 +8,8 @@
 
 #include <jansson.h>
 
+/* A copy of these members, null where there is none; the last name is NULL. */
+json_t *results_members(const json_t *object, const char *const *names);
 /* GET /user/submissions/ID, without "runner_queue". */
 json_t *results_shown(const json_t *submission);
 /* GET /admin/submissions/ID. */

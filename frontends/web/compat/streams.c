@@ -75,13 +75,11 @@ wait_on(struct follow *follow)
 		follow->visit->waits = true;
 }
 
-static void
-put_place(struct follow *follow, const json_t *place)
+static json_int_t
+int_or(const json_t *object, const char *key, json_int_t usual)
 {
-	const json_t *before = json_object_get(place, "place"), *wait = json_object_get(place, "wait_s");
-	if (before || json_object_get(place, "waits"))
-		progress_queued(follow->progress, json_text_or_empty(place, "device"), before ? json_integer_value(before) : -1,
-			wait ? json_integer_value(wait) : -1, json_text_or_empty(place, "waits"));
+	const json_t *value = json_object_get(object, key);
+	return value ? json_integer_value(value) : usual;
 }
 
 static void
@@ -91,7 +89,9 @@ on_places(struct visit *visit, json_t *result)
 	size_t i;
 	const json_t *place;
 	json_array_foreach(json_object_get(result, "places"), i, place)
-		put_place(follow, place);
+		if (json_object_get(place, "place") || json_object_get(place, "waits"))
+			progress_queued(follow->progress, json_text_or_empty(place, "device"), int_or(place, "place", -1),
+				int_or(place, "wait_s", -1), json_text_or_empty(place, "waits"));
 	send_status(follow);
 	wait_on(follow);
 }
@@ -284,18 +284,6 @@ on_event(void *arg, const json_t *event)
 		ask_submission(visit);
 }
 
-static int
-begin_following(struct visit *visit, const json_t *seq, struct kettle_error *err)
-{
-	const struct kettle_host *host = visit->web->host;
-	struct follow *follow = visit->state;
-	AUTO_JSON json_t *filter = json_pack("{s:O}", "submission", json_object_get(visit->data, "id"));
-	int rc = visit_follow(visit, filter, json_integer_value(seq), on_event, err);
-	if (rc == 0)
-		rc = host->timer_start(host, STATUS_MS, STATUS_MS, on_tick, follow, &follow->timer, err);
-	return rc;
-}
-
 void
 compat_follow(struct visit *visit, json_t *result)
 {
@@ -316,7 +304,9 @@ compat_follow(struct visit *visit, json_t *result)
 		json_array_append(jobs, json_object_get(job, "job"));
 		progress_queued(follow->progress, json_text_or_empty(job, "device"), -1, -1, "");
 	}
-	if (begin_following(visit, json_object_get(result, "seq"), &err) < 0)
+	AUTO_JSON json_t *filter = json_pack("{s:O}", "submission", json_object_get(result, "id"));
+	if (visit_follow(visit, filter, member_int(result, "seq"), on_event, &err) < 0 ||
+		host->timer_start(host, STATUS_MS, STATUS_MS, on_tick, follow, &follow->timer, &err) < 0)
 		visit_fail(visit, &err);
 	else
 		tell(follow);

@@ -86,14 +86,12 @@ listed_runs(const json_t *row)
 void
 compat_answer_submissions(struct visit *visit, json_t *result)
 {
-	static const char *const members[] = {"id", "leaderboard_name", "submission_time", "done"};
+	static const char *const names[] = {"id", "leaderboard_name", "submission_time", "done", NULL};
 	json_t *rows = json_array();
 	size_t i;
 	const json_t *row;
 	json_array_foreach(result, i, row) {
-		json_t *shown = json_object();
-		for (size_t k = 0; k < ARRAY_SIZE(members); k++)
-			json_object_set(shown, members[k], json_object_get(row, members[k]));
+		json_t *shown = results_members(row, names);
 		json_object_set_new(shown, "file_name", shown_name(json_text_or_empty(row, "file_name")));
 		json_object_set_new(shown, "runs", listed_runs(row));
 		json_array_append_new(rows, shown);

@@ -48,13 +48,6 @@ last_part(const char *path)
 
 /* ---- what a profile captures ---- */
 
-/* A refusal of a field, in the form of field validation. */
-static json_t *
-field_error(const char *name, const char *sentence)
-{
-	return json_pack("[{s:[s, s], s:s, s:s}]", "loc", "body", name, "msg", sentence, "type", "value_error");
-}
-
 /* The parts of a form that say what to capture, and what they are for `submit`. */
 static const struct part {
 	const char *name, *argument, *rule;
@@ -97,12 +90,13 @@ take_capture(const struct form *form, json_t *args, json_t *options, json_t **re
 		const struct form_part *found = form_part(form, parts[i].name);
 		if (!found)
 			continue;
-		if (memchr(found->data, '\0', found->size) || !utf8_valid(found->data, found->size))
+		if (!utf8_valid(found->data, found->size))
 			return kettle_fail(err, KETTLE_EINVAL, "The field `%s` is not UTF-8, or has a NUL.", parts[i].name);
 		AUTO_FREE char *text = xstrndup(found->data, found->size);
 		AUTO_JSON json_t *value = value_of(&parts[i], text);
 		if (!value && !*ret_wrong)
-			*ret_wrong = field_error(parts[i].name, parts[i].rule);
+			*ret_wrong = json_pack(
+				"[{s:[s, s], s:s, s:s}]", "loc", "body", parts[i].name, "msg", parts[i].rule, "type", "value_error");
 		json_object_set(args, parts[i].argument, value);
 		json_object_set(options, parts[i].name, value);
 	}
