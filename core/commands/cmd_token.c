@@ -211,7 +211,7 @@ cmd_login_begin(const struct command_call *call, json_t **ret_result, struct ket
 		return rc;
 	AUTO_FREE char *token = random_token(TOKEN_PREFIX, hash);
 	merge_code_draw(code, code_hash);
-	AUTO_JSON json_t *data = json_pack("{s:s}", "token", hash);
+	AUTO_JSON json_t *data = json_pack("{s:s, s:s*}", "token", hash, "address", address);
 	int64_t expires_at = db->now_ms + LOGIN_MS;
 	struct token pending = {
 		.hash = hash, .kind = "pending", .name = name, .address = address, .expires_at = expires_at};
@@ -268,11 +268,12 @@ cmd_login_confirm(const struct command_call *call, json_t **ret_result, struct k
 			err, rc, "This code is not valid: a code works once and expires after %d minutes.", LOGIN_MS / 60000);
 	if (rc == 0 && confirmed)
 		rc = confirm(call, row, hash, err);
+	const json_t *data = json_object_get(row, "data");
 	if (rc == 0)
-		*ret_result = json_pack("{s:O, s:O, s:b, s:o, s:b, s:s}", "name", json_object_get(row, "name"), "begun",
-			json_object_get(row, "begun"), "confirmed", confirmed, "expires",
-			time_or_null(confirmed ? call->db->now_ms + SESSION_MS : 0), "resets",
-			member_true(json_object_get(row, "data"), "reset"), "user_name", call->actor->name);
+		*ret_result = json_pack("{s:O, s:O, s:O?, s:b, s:o, s:b, s:s}", "name", json_object_get(row, "name"), "begun",
+			json_object_get(row, "begun"), "address", json_object_get(data, "address"), "confirmed", confirmed,
+			"expires", time_or_null(confirmed ? call->db->now_ms + SESSION_MS : 0), "resets",
+			member_true(data, "reset"), "user_name", call->actor->name);
 	return rc;
 }
 

@@ -201,8 +201,8 @@ operations_request(struct web *web, struct http_request *request, bool is_ready)
 	static const struct question ready = {"engine.ready", answer_ready}, metrics = {"engine.metrics", answer_metrics};
 	if (!may_ask(web, request))
 		respond_refusal(request, STATUS_UNAUTHORIZED, kettle_error_name(KETTLE_EACCES),
-			"This is for the operator: send the token of the configuration (metrics_token_env), or ask on the machine "
-			"itself.");
+			"Only the operator may read this: send the token of the configuration (metrics_token_env), or ask on the "
+			"machine itself.");
 	else
 		visit_begin(web, request, NULL, LIMIT_MS, ask, visit_respond_error, NULL, is_ready ? &ready : &metrics);
 }

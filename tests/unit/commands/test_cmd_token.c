@@ -181,6 +181,7 @@ test_login(void **state)
 	const json_t *shown = commands_must(&c, "alice", "login.confirm", named("code", code));
 	assert_string_equal(commands_text(shown, "name"), "popcorn-cli");
 	assert_false(json_is_true(commands_at(shown, "confirmed")));
+	assert_string_equal(commands_text(shown, "address"), "192.0.2.1");
 	assert_true(json_is_null(commands_at(shown, "expires")));
 	invalid(token, KETTLE_EUNAVAIL);
 	shown = commands_must(&c, "alice", "login.confirm", json_pack("{s:s, s:b}", "code", code, "confirm", 1));
