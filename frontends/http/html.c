@@ -31,12 +31,15 @@ html_printf(struct buf *page, const char *html, ...)
 }
 
 void
-html_add_page(struct buf *page, const char *title, const struct buf *content)
+html_add_page(struct buf *page, const char *title, const char *data, const struct buf *content)
 {
 	buf_printf(page,
 		"<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" "
-		"content=\"width=device-width\"><title>%s</title>\n<h1>%s</h1>\n%s</html>\n",
-		title, title, content->data ? content->data : "");
+		"content=\"width=device-width\"><title>%s</title>\n",
+		title);
+	if (data)
+		buf_printf(page, "<link rel=\"alternate\" type=\"application/json\" href=\"%s\">\n", data);
+	buf_printf(page, "<h1>%s</h1>\n%s</html>\n", title, content->data ? content->data : "");
 }
 
 void
@@ -46,6 +49,6 @@ html_respond(struct http_request *request, unsigned status, const char *title, c
 		{"Referrer-Policy", "same-origin"},
 		{"Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'"}, {NULL, NULL}};
 	AUTO_BUF struct buf page = {0};
-	html_add_page(&page, title, content);
+	html_add_page(&page, title, NULL, content);
 	http_answer(request, status, http_content_new("text/html; charset=utf-8", page.data, page.len, headers));
 }

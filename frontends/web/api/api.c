@@ -105,19 +105,28 @@ read_query(const json_t *row, const char *text, json_t **ret_args, struct kettle
 	return rc;
 }
 
-/* Makes whole numbers of those that a client writes as 28.0. */
+/* The whole number that a client writes as 28.0; NULL: it is another value. New reference. */
+static json_t *
+whole_number(const json_t *value)
+{
+	double number = json_real_value(value);
+	bool is_whole = json_is_real(value) && fabs(number) < WHOLE_MAX && number == floor(number);
+	return is_whole ? json_integer((json_int_t)number) : NULL;
+}
+
 static void
 take_whole_numbers(const json_t *row, json_t *args)
 {
-	size_t i;
-	const json_t *argument;
+	size_t i, k;
+	const json_t *argument, *item;
 	json_array_foreach(json_object_get(row, "args"), i, argument) {
 		const char *name = json_text_or_empty(argument, "name");
-		double number = json_real_value(json_object_get(args, name));
-		bool is_whole = member_is(argument, "type", "int") || member_is(argument, "type", "id");
-		if (is_whole && json_is_real(json_object_get(args, name)) && fabs(number) < WHOLE_MAX &&
-			number == floor(number))
-			json_object_set_new(args, name, json_integer((json_int_t)number));
+		json_t *value = json_object_get(args, name);
+		if (!member_is(argument, "type", "int") && !member_is(argument, "type", "id"))
+			continue;
+		json_array_foreach(value, k, item)
+			(void)json_array_set_new(value, k, whole_number(item));
+		(void)json_object_set_new(args, name, whole_number(value));
 	}
 }
 

@@ -52,18 +52,19 @@ lift(const json_t *schema, json_t *shared)
 /* ---- arguments ---- */
 
 #define NO_CONTROLS "[^\\u0000-\\u001f\\u007f-\\u009f]"
+#define NAME_TEXT "[^:\\u0000-\\u001f\\u007f-\\u009f]"
 #define TEXT "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]*$"
 #define NAME "^[A-Za-z0-9._-]{1,64}$"
 #define WHEN "^(none|[+][0-9]{1,5}[dhm]|[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{1,2}:[0-9]{2}(:[0-9]{2})?Z?)?)$"
 
-/* The schema of one value of an argument's type. */
+/* The schema of one value of an argument's type; a query has no control characters at all. */
 static json_t *
-type_of(const json_t *argument)
+type_of(const json_t *argument, bool in_query)
 {
-	static const struct {
+	const struct {
 		const char *type, *json_type, *pattern;
 	} types[] = {
-		{"string", "string", TEXT},
+		{"string", "string", in_query ? "^" NO_CONTROLS "*$" : TEXT},
 		{"board", "string", NAME},
 		{"device", "string", NAME},
 		{"when", "string", WHEN},
@@ -72,7 +73,7 @@ type_of(const json_t *argument)
 		{"int", "integer", NULL},
 		{"id", "integer", NULL},
 		{"bool", "boolean", NULL},
-		{"user", "string", "^" NO_CONTROLS "{1,200}$"},
+		{"user", "string", "^([a-z0-9_-]{1,32}:" NO_CONTROLS "{1,160}|" NAME_TEXT "{1,200})$"},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (member_is(argument, "type", types[i].type))
@@ -85,15 +86,17 @@ type_of(const json_t *argument)
 }
 
 static json_t *
-argument_schema(const json_t *argument)
+argument_schema(const json_t *argument, bool in_query)
 {
-	json_t *schema = type_of(argument);
+	json_t *schema = type_of(argument, in_query);
 	const char *usual = json_text_or_null(argument, "default");
 	bool is_text = member_is(argument, "type", "string");
 	if (json_is_array(json_object_get(argument, "choices")))
 		json_object_set_new(schema, "enum", json_copy(json_object_get(argument, "choices")));
-	if (member_is(argument, "type", "id"))
-		json_object_set_new(schema, "minimum", json_integer(1));
+	if (member_is(schema, "type", "integer"))
+		json_object_update_new(
+			schema, json_pack("{s:I, s:I}", "minimum", member_is(argument, "type", "id") ? (json_int_t)1 : INT64_MIN,
+						"maximum", (json_int_t)INT64_MAX));
 	if (json_object_get(argument, "min"))
 		json_object_set(schema, is_text ? "minLength" : "minimum", json_object_get(argument, "min"));
 	if (json_object_get(argument, "max"))
@@ -113,7 +116,7 @@ argument_schema(const json_t *argument)
 static json_t *
 body_argument(const json_t *argument)
 {
-	json_t *schema = argument_schema(argument);
+	json_t *schema = argument_schema(argument, false);
 	if (member_true(argument, "required"))
 		return schema;
 	json_object_set_new(schema, "type", json_pack("[O, s]", json_object_get(schema, "type"), "null"));
@@ -146,7 +149,7 @@ parameters_of(const json_t *row)
 	json_array_foreach(json_object_get(row, "args"), i, argument)
 		json_array_append_new(
 			parameters, json_pack("{s:s, s:O, s:b, s:o}", "in", "query", "name", json_object_get(argument, "name"),
-							"required", member_true(argument, "required"), "schema", argument_schema(argument)));
+							"required", member_true(argument, "required"), "schema", argument_schema(argument, true)));
 	return parameters;
 }
 
@@ -297,6 +300,6 @@ openapi_page(const struct web *web)
 			api_has_get(row) ? " (GET)" : "", json_text_or_empty(row, "help"), json_text_or_empty(row, "right"));
 		add_arguments(&content, row);
 	}
-	html_add_page(&page, "The API", &content);
+	html_add_page(&page, "The API", "/openapi.json", &content);
 	return buf_take(&page);
 }
