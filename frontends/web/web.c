@@ -52,7 +52,7 @@ static const struct kettle_option options[] = {
 	PROVIDER("github", "GitHub"),
 	PROVIDER("discord", "Discord"),
 	PROVIDER("oidc", "an OpenID Connect provider"),
-	OPTION("oidc_issuer", STRING, "The `iss` that its ID tokens must have."),
+	OPTION("oidc_issuer", STRING, "The `iss` that its ID tokens must have; `oidc_client_id` needs it."),
 	OPTION("listen", STRING,
 		"ADDRESS:PORT, or unix:PATH; a proxy in front of it, or `certificate`, does TLS.", .default_value = "127.0.0.1:8481"),
 	OPTION("url", STRING,
@@ -131,12 +131,10 @@ static void
 route_api(struct web *web, struct http_request *request)
 {
 	const char *name = http_segment(request, 2), *token = name ? http_segment(request, 3) : NULL;
-	if (!segment_is(request, 1, "v1") || !name || (token && http_segment(request, 4)))
+	if (!segment_is(request, 1, "v1") || !name || (token && (strcmp(name, "links") != 0 || http_segment(request, 4))))
 		answer_nothing(request);
-	else if (token && strcmp(name, "links") == 0)
-		links_request(web, request, token);
 	else if (token)
-		answer_nothing(request);
+		links_request(web, request, token);
 	else if (strcmp(name, "events") == 0)
 		feeds_request(web, request);
 	else if (strcmp(name, "login") == 0)
@@ -237,9 +235,12 @@ static void
 on_answered(void *arg, const struct http_record *record)
 {
 	const struct web *web = &((struct frontend *)arg)->web;
+	/* What follows is a credential. */
+	bool is_link = strstr(record->path, LINKS);
 	if (member_true(web->options, "access_log"))
 		web->host->log(web->host, KETTLE_LOG_INFO, "%s %s %s %u %llu %llu ms", record->address, record->method,
-			record->path, record->status, (unsigned long long)record->bytes, (unsigned long long)record->taken_ms);
+			is_link ? LINKS : record->path, record->status, (unsigned long long)record->bytes,
+			(unsigned long long)record->taken_ms);
 }
 
 static const struct http_events events = {
@@ -282,13 +283,6 @@ make_documents(struct frontend *frontend)
 			respond_kept(documents[i].type, texts[i], strlen(texts[i]), frontend->documents[i].tag);
 }
 
-static void
-free_documents(struct frontend *frontend)
-{
-	for (size_t i = 0; i < DOCUMENTS; i++)
-		http_content_unref(STEAL(frontend->documents[i].content));
-}
-
 static struct http_rules
 rules_of(const struct frontend *frontend)
 {
@@ -314,7 +308,8 @@ close_rest(struct frontend *frontend)
 	if (frontend->subscription)
 		(void)host->unsubscribe(host, frontend->subscription, NULL, NULL);
 	frontend->subscription = 0;
-	free_documents(frontend);
+	for (size_t i = 0; i < DOCUMENTS; i++)
+		http_content_unref(STEAL(frontend->documents[i].content));
 }
 
 static int
@@ -369,7 +364,6 @@ destroy(void *self)
 	if (!frontend)
 		return;
 	struct web *web = &frontend->web;
-	free_documents(frontend);
 	recent_free(web->tokens);
 	recent_free(web->logins);
 	recent_free(web->states);
@@ -436,6 +430,10 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	if (url && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "url",
 			kettle_fail(err, KETTLE_EINVAL, "`url` is not an address such as https://kettle.example: %.100s", url));
+	if (json_text_or_null(section, "oidc_client_id") && !json_text_or_null(section, "oidc_issuer"))
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "oidc_issuer",
+			kettle_fail(
+				err, KETTLE_EINVAL, "`oidc_client_id` needs `oidc_issuer`: the `iss` of the provider's ID tokens."));
 	const struct http_rules rules = rules_of(frontend);
 	return http_rules_check(&rules, err);
 }

@@ -288,7 +288,7 @@ is_ours(struct visit *visit, const struct provider *provider, const json_t *clai
 	const json_t *audience = json_object_get(claims, "aud");
 	bool for_us = member_is(claims, "aud", client) || list_has_text(audience, client);
 	int64_t now_s = visit->web->host->utc_ms(visit->web->host) / 1000;
-	return for_us && (!issuer || member_is(claims, "iss", issuer)) && member_int(claims, "exp") > now_s &&
+	return for_us && member_is(claims, "iss", issuer) && member_int(claims, "exp") > now_s &&
 		   member_is(claims, "nonce", login_text(visit, "nonce"));
 }
 

@@ -205,8 +205,7 @@ struct pages *
 pages_new(struct web *web)
 {
 	struct pages *pages = xcalloc(1, sizeof(*pages));
-	pages->web = web;
-	pages->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	*pages = (struct pages){.web = web, .lock = PTHREAD_MUTEX_INITIALIZER};
 	return pages;
 }
 

@@ -52,13 +52,6 @@ exit_of(const json_t *ran)
 	return signal ? EXIT_SIGNALLED + signal : !member_true(ran, "passed");
 }
 
-/* Whether a run came to its end, right or wrong. */
-static bool
-has_ended(const json_t *run)
-{
-	return member_true(run, "passed") || exit_of(run) == EXIT_FAILED;
-}
-
 /* What a run printed to stderr, and the engine's sentence where the output and the cases do not say what is wrong. */
 static json_t *
 errors_of(const json_t *run)
@@ -90,9 +83,10 @@ compilation_of(const json_t *job)
 static json_t *
 outcome_of(const json_t *run)
 {
-	return json_pack("{s:b, s:s, s:o, s:I, s:f}", "success", has_ended(run), "stdout",
-		json_text_or_empty(run, "stdout"), "stderr", errors_of(run), "exit_code", exit_of(run), "duration",
-		(double)member_int(run, "wall_ns") / NS_PER_S);
+	/* It came to its end, right or wrong. */
+	bool has_ended = member_true(run, "passed") || exit_of(run) == EXIT_FAILED;
+	return json_pack("{s:b, s:s, s:o, s:I, s:f}", "success", has_ended, "stdout", json_text_or_empty(run, "stdout"),
+		"stderr", errors_of(run), "exit_code", exit_of(run), "duration", (double)member_int(run, "wall_ns") / NS_PER_S);
 }
 
 static json_t *

@@ -101,12 +101,10 @@ static void
 tell(struct follow *follow)
 {
 	struct visit *visit = follow->visit;
-	if (progress_waits(follow->progress)) {
+	if (progress_waits(follow->progress))
 		visit_call(visit, "queue.place", json_pack("{s:O}", "job", json_object_get(visit->data, "jobs")), on_places);
-	} else {
-		send_status(follow);
-		wait_on(follow);
-	}
+	else
+		on_places(visit, NULL);
 }
 
 static void
