@@ -141,8 +141,12 @@ http_connection_free(struct http_connection *connection)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
 	struct http_server *server = connection->server;
+	char byte;
 	(void)epoll_ctl(server->epoll_fd, EPOLL_CTL_DEL, connection->fd, NULL);
-	int fd = connection->lingers && !server->draining ? fcntl(connection->fd, F_DUPFD_CLOEXEC, 0) : -1;
+	/* The library may have answered by itself, such as 414. */
+	bool has_unread = !connection->ended && recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+	bool lingers = (connection->lingers || has_unread) && !server->draining;
+	int fd = lingers ? fcntl(connection->fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (fd < 0 || epoll_ctl(server->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0) {
 		if (fd >= 0)
 			(void)close(fd);

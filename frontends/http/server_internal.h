@@ -85,8 +85,8 @@ void server_due(struct http_server *server, uint64_t due_ms);
 enum MHD_Result http_connection_accept(void *server, const struct sockaddr *address, socklen_t size);
 struct http_connection *http_connection_new(struct http_server *server, struct MHD_Connection *mhd);
 /*
- * The library closes it. If it is to linger, what its client still sends is read for a while: a socket that is closed
- * with something unread is reset, and the client may lose the answer that refuses its body.
+ * The library closes it. If it is to linger, or has something to read, what its client still sends is read for a while: a
+ * socket that is closed with something unread is reset, and the client may lose the answer that refuses its request.
  */
 void http_connection_free(struct http_connection *connection);
 /* Drops what has come from one that lingers, and frees it at its end; all: in any case. */
