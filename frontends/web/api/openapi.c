@@ -271,34 +271,52 @@ openapi_make(const struct web *web)
 /* ---- for people ---- */
 
 static void
-add_arguments(struct buf *page, const json_t *row)
+add_argument(struct buf *rows, const char *name, const json_t *schema, bool is_required)
 {
+	const json_t *type = json_object_get(schema, "type");
+	const char *kind = json_string_value(json_is_array(type) ? json_array_get(type, 0) : type);
+	html_printf(rows, "<tr><td><code>%s</code><td>%s%s<td>%s\n", name, kind ? kind : "",
+		is_required ? ", required" : "", json_text_or_empty(schema, "description"));
+}
+
+/* The arguments of an operation, in its path, query and body. */
+static void
+add_arguments(struct buf *page, const json_t *operation)
+{
+	AUTO_BUF struct buf rows = {0};
+	json_t *content = json_object_get(json_object_get(operation, "requestBody"), "content"), *property;
+	const json_t *body = json_object_get(json_object_iter_value(json_object_iter(content)), "schema"), *parameter;
+	const char *name;
 	size_t i;
-	const json_t *argument;
-	if (json_array_size(json_object_get(row, "args")) == 0)
-		return;
-	buf_adds(page, "<table><tr><th>argument<th>type<th>meaning\n");
-	json_array_foreach(json_object_get(row, "args"), i, argument)
-		html_printf(page, "<tr><td><code>%s</code><td>%s%s<td>%s\n", json_text_or_empty(argument, "name"),
-			json_text_or_empty(argument, "type"), member_true(argument, "required") ? ", required" : "",
-			json_text_or_empty(argument, "help"));
-	buf_adds(page, "</table>\n");
+	json_array_foreach(json_object_get(operation, "parameters"), i, parameter)
+		add_argument(&rows, json_text_or_empty(parameter, "name"), json_object_get(parameter, "schema"),
+			member_true(parameter, "required"));
+	json_object_foreach(json_object_get(body, "properties"), name, property)
+		add_argument(&rows, name, property, list_has_text(json_object_get(body, "required"), name));
+	if (rows.len)
+		buf_printf(page, "<table><tr><th>argument<th>type<th>meaning\n%s</table>\n", rows.data);
 }
 
 char *
-openapi_page(const struct web *web)
+openapi_page(const json_t *document)
 {
 	struct buf page = {0};
 	AUTO_BUF struct buf content = {0};
-	const char *name;
-	json_t *row;
+	const char *path, *method;
+	json_t *methods, *operation;
 	buf_adds(&content,
 		"<p>Each command is a POST of its arguments, as a JSON object, to <code>/api/v1/COMMAND</code>. "
-		"Those marked GET take them as a query, too. <a href=\"/openapi.json\">The same as OpenAPI.</a></p>\n");
-	json_object_foreach(web->commands, name, row) {
-		html_printf(&content, "<h2 id=\"%s\">%s%s</h2>\n<p>%s. Right: %s.</p>\n", name, name,
-			api_has_get(row) ? " (GET)" : "", json_text_or_empty(row, "help"), json_text_or_empty(row, "right"));
-		add_arguments(&content, row);
+		"Those with a GET take them as a query, too. <a href=\"/openapi.json\">The same as OpenAPI.</a></p>\n");
+	json_object_foreach(json_object_get(document, "paths"), path, methods) {
+		html_printf(&content, "<h2 id=\"%s\">%s</h2>\n", path, path);
+		json_object_foreach(methods, method, operation) {
+			const json_t *security = json_array_get(json_object_get(operation, "security"), 0);
+			const char *credential = json_object_iter_key(json_object_iter((json_t *)security));
+			html_printf(&content, "<p><b>%s</b>: %s.%s%s</p>\n", method, json_text_or_empty(operation, "summary"),
+				credential ? " Credential: " : "", credential ? credential : "");
+			if (strcmp(method, "get") != 0 || !json_object_get(methods, "post"))
+				add_arguments(&content, operation);
+		}
 	}
 	html_add_page(&page, "The API", "/openapi.json", &content);
 	return buf_take(&page);
