@@ -201,9 +201,8 @@ report_benchmarks(const struct term *term, const json_t *result, bool verbose)
 	}
 }
 
-/* Decodes base64 with `*` in place of `/`; new string, NULL if it is empty or invalid. */
-static char *
-decode_report(const char *text)
+char *
+report_decode(const char *text)
 {
 	AUTO_FREE char *coded = xstrdup(text);
 	void *report = NULL;
@@ -222,13 +221,13 @@ report_profiles(const struct term *term, const json_t *result)
 	json_int_t count = value_case_count(result, "benchmark");
 	for (json_int_t i = 0; i < count; i++) {
 		struct value_case benchmark = value_case(result, "benchmark", i);
-		AUTO_FREE char *text = decode_report(benchmark.report);
+		AUTO_FREE char *text = report_decode(benchmark.report);
 		if (!text)
 			continue;
 		mark_line(term, true, 4, benchmark.spec);
 		term_block(term->out, text, 6, REPORT_LOG_LINES);
 	}
-	AUTO_FREE char *report = decode_report(json_text_or_empty(result, "profile.report"));
+	AUTO_FREE char *report = report_decode(json_text_or_empty(result, "profile.report"));
 	if (member_is(result, "profile.caught", "none"))
 		return; /* the run's own message says it */
 	if (*json_text_or_empty(result, "profile.trouble")) {

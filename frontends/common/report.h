@@ -18,6 +18,8 @@ void report_head(const struct term *term, const json_t *submission);
  * failed tests.
  */
 void report_job(const struct term *term, const json_t *job, const char *device, bool verbose);
+/* Decodes a profile's report in a result: base64 with `*` in place of `/`. New string; NULL: it is empty or invalid. */
+char *report_decode(const char *text);
 /* The name of an element of "runs": "ranked run", "profile.0". New string. */
 char *report_run_name(const json_t *run);
 /* ", up from 3" for a rank and the one before; "" if it is not better. New string. */

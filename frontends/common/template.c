@@ -77,14 +77,6 @@ is_equal(const json_t *value, const char *text, size_t len)
 
 /* ---- one value ---- */
 
-static void
-put_number(FILE *out, double number)
-{
-	char text[NUMBER_TEXT_SIZE];
-	number_text(number, text);
-	fputs(text, out);
-}
-
 /* Writes a text of the object; format: what follows its name. */
 static void
 put_string(const struct scope *scope, const char *text, const char *format, size_t len)
@@ -99,11 +91,13 @@ put_string(const struct scope *scope, const char *text, const char *format, size
 static void
 put_plain(const struct scope *scope, const json_t *value, const char *format, size_t len)
 {
+	char number[NUMBER_TEXT_SIZE] = "";
 	if (json_is_integer(value))
-		fprintf(scope->term->out, "%lld", (long long)json_integer_value(value));
+		snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(value));
 	else if (json_is_real(value))
-		put_number(scope->term->out, json_real_value(value));
-	else if (json_is_string(value))
+		number_text(json_real_value(value), number);
+	fputs(number, scope->term->out);
+	if (json_is_string(value))
 		put_string(scope, json_string_value(value), format, len);
 }
 

@@ -258,9 +258,7 @@ listener_open(
 	struct sockaddr_storage address;
 	socklen_t len = 0;
 	const char *path = unix_path(text);
-	int fault, rc = listener_check(text, err);
-	if (rc == 0 && !path)
-		rc = parse_listen(text, &address, &len, err);
+	int fault, rc = path ? listener_check(text, err) : parse_listen(text, &address, &len, err);
 	if (rc < 0)
 		return rc;
 	if (path) {

@@ -14,8 +14,8 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "base/utf8.h"
 #include "base/xalloc.h"
+#include "http/head.h"
 #include "http/percent.h"
 
 #define BOUNDARY_MAX 70  /* bytes, by RFC 2046 */
@@ -35,12 +35,6 @@ fault(struct kettle_error *err, const char *what)
 
 /* ---- headers with parameters ---- */
 
-static bool
-is_token(char c)
-{
-	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || (c && strchr("!#$%&'*+-.^_`{|}~", c));
-}
-
 static void
 skip_blanks(struct text *text)
 {
@@ -52,7 +46,7 @@ static struct text
 take_token(struct text *text)
 {
 	struct text token = {text->at, text->at};
-	while (text->at < text->end && is_token(*text->at))
+	while (text->at < text->end && head_is_token(text->at, 1))
 		text->at++;
 	token.end = text->at;
 	return token;
@@ -115,7 +109,7 @@ read_boundary(const char *type, char ret_delimiter[DELIMITER_MAX], struct kettle
 	char *value;
 	int found;
 	size_t len = 0;
-	while (text.at < text.end && (is_token(*text.at) || *text.at == '/'))
+	while (text.at < text.end && (head_is_token(text.at, 1) || *text.at == '/'))
 		text.at++;
 	if (!text_is((struct text){type, text.at}, "multipart/form-data"))
 		return kettle_fail(err, KETTLE_EVERSION, "The body is not a form (multipart/form-data).");
@@ -136,16 +130,6 @@ read_boundary(const char *type, char ret_delimiter[DELIMITER_MAX], struct kettle
 
 /* ---- parts ---- */
 
-static bool
-is_name(const char *text)
-{
-	size_t size = strlen(text);
-	for (size_t at = 0; at < size; at++)
-		if ((unsigned char)text[at] < ' ' || text[at] == '\x7f')
-			return false;
-	return utf8_valid(text, size);
-}
-
 static int
 read_disposition(struct text value, struct form_part *part, struct kettle_error *err)
 {
@@ -158,7 +142,7 @@ read_disposition(struct text value, struct form_part *part, struct kettle_error 
 		return fault(err, "a part is not form-data");
 	while ((found = take_parameter(&value, &name, &text)) > 0) {
 		char **to = text_is(name, "name") ? &part->name : text_is(name, "filename") ? &part->file_name : NULL;
-		bool fits = !to || (!*to && is_name(text));
+		bool fits = !to || (!*to && percent_is_text(text, strlen(text)));
 		if (to && fits)
 			*to = text;
 		else
@@ -175,9 +159,8 @@ read_header(struct text line, struct form_part *part, struct kettle_error *err)
 	struct text name = take_token(&line);
 	if (name.at == name.end || line.at == line.end || *line.at++ != ':')
 		return fault(err, "a header of a part is malformed");
-	for (const char *at = line.at; at < line.end; at++)
-		if ((unsigned char)*at < ' ' && *at != '\t')
-			return fault(err, "a header of a part has a control character");
+	if (!head_is_value(line.at, line.end))
+		return fault(err, "a header of a part has a control character");
 	skip_blanks(&line);
 	if (text_is(name, "content-disposition"))
 		return read_disposition(line, part, err);

@@ -28,8 +28,8 @@ head_is_host(const char *text)
 	return text[strspn(text, letters)] == '\0';
 }
 
-static bool
-is_value(const char *from, const char *to)
+bool
+head_is_value(const char *from, const char *to)
 {
 	for (const char *at = from; at < to; at++)
 		if (((unsigned char)*at < ' ' && *at != '\t') || *at == '\x7f')
@@ -58,7 +58,7 @@ head_is_strict(const char *version, const char *end)
 			return false;
 		const char *value = colon + 1;
 		at = value + strnlen(value, (size_t)(end - value));
-		if (!is_value(value, at) || !end_line(&at, end))
+		if (!head_is_value(value, at) || !end_line(&at, end))
 			return false;
 	}
 	return at == end;

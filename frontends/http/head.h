@@ -14,6 +14,8 @@
 bool head_is_strict(const char *version, const char *end);
 /* Whether it is a token (of a method, of a header's name). */
 bool head_is_token(const char *text, size_t size);
+/* Whether the bytes from `from` to `to` are the value of a header: no control characters but tabs. */
+bool head_is_value(const char *from, const char *to);
 /* Whether the value of Host has only what names, addresses and ports consist of; it may be empty. */
 bool head_is_host(const char *text);
 

@@ -33,8 +33,8 @@ digit_of(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool
-is_text(const char *text, size_t size)
+bool
+percent_is_text(const char *text, size_t size)
 {
 	for (size_t at = 0, len; at < size; at += len) {
 		len = utf8_length(text + at, size - at);
@@ -63,5 +63,5 @@ percent_decode(const char *from, size_t size, bool plus, char *to)
 		to[len++] = c;
 	}
 	to[len] = '\0';
-	return is_text(to, len);
+	return percent_is_text(to, len);
 }

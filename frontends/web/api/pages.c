@@ -53,12 +53,6 @@ hash_of(const char *text)
 	return hash >> 32;
 }
 
-static struct page **
-bucket_of(struct pages *pages, const char *key)
-{
-	return &pages->buckets[hash_of(key) % BUCKETS];
-}
-
 static void
 remove_page(struct pages *pages, struct page **link)
 {
@@ -76,7 +70,7 @@ remove_page(struct pages *pages, struct page **link)
 static struct page **
 find(struct pages *pages, const char *key)
 {
-	struct page **link = bucket_of(pages, key);
+	struct page **link = &pages->buckets[hash_of(key) % BUCKETS];
 	while (*link && strcmp((*link)->key, key) != 0)
 		link = &(*link)->next;
 	return link;

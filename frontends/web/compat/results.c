@@ -217,18 +217,6 @@ results_admin(const json_t *submission)
 
 /* ---- results of event streams ---- */
 
-/* A report as text, of base64 with `*` in place of `/`; "" where there is none. New string. */
-static char *
-report_text(const json_t *result, const char *key)
-{
-	AUTO_FREE char *coded = xstrdup(json_text_or_empty(result, key));
-	void *text = NULL;
-	size_t size = 0;
-	for (char *star = coded; (star = strchr(star, '*'));)
-		*star = '/';
-	return base64_decode(coded, strlen(coded), &text, &size) == 0 ? text : xstrdup("");
-}
-
 /* A result of a profile: its count as a number, and its reports, the harness's and the profiler's, in one. */
 static json_t *
 profile_result(const json_t *result)
@@ -237,9 +225,11 @@ profile_result(const json_t *result)
 	long long count = 0;
 	(void)number_parse_integer(json_text_or_empty(result, "benchmark-count"), &count);
 	json_object_set_new(copy, "benchmark-count", json_integer(count));
-	AUTO_FREE char *own = report_text(result, REPORT), *profiler = report_text(result, "profile.report");
-	if (*own || *profiler) {
-		AUTO_FREE char *both = xasprintf("%s%s%s", own, *own && *profiler ? "\n" : "", profiler);
+	AUTO_FREE char *own = report_decode(json_text_or_empty(result, REPORT));
+	AUTO_FREE char *profiler = report_decode(json_text_or_empty(result, "profile.report"));
+	if (own || profiler) {
+		AUTO_FREE char *both =
+			xasprintf("%s%s%s", own ? own : "", own && profiler ? "\n" : "", profiler ? profiler : "");
 		AUTO_FREE char *coded = base64_encode(both, strlen(both));
 		json_object_set_new(copy, REPORT, json_string(coded));
 	}

@@ -62,22 +62,17 @@ fits(const struct compat_route *route, const struct http_request *request)
 	return !http_segment(request, COMPAT_SEGMENTS);
 }
 
-static bool
-takes(const struct compat_route *route, enum http_method method)
-{
-	return route->method == method || (route->method == HTTP_GET && method == HTTP_HEAD);
-}
-
 /* The route among these that fits and takes the method; else adds the methods that those take which fit. */
 static const struct compat_route *
 find_among(const struct compat_route *list, size_t count, const struct http_request *request, struct buf *methods)
 {
 	static const char *const names[] = {
 		[HTTP_GET] = "GET, HEAD", [HTTP_POST] = "POST", [HTTP_PUT] = "PUT", [HTTP_DELETE] = "DELETE"};
+	enum http_method method = http_method(request) == HTTP_HEAD ? HTTP_GET : http_method(request);
 	for (size_t i = 0; i < count; i++)
 		if (fits(&list[i], request)) {
 			buf_printf(methods, "%s%s", methods->len ? ", " : "", names[list[i].method]);
-			if (takes(&list[i], http_method(request)))
+			if (list[i].method == method)
 				return &list[i];
 		}
 	return NULL;
