@@ -70,7 +70,7 @@ static const struct kettle_option options[] = {
 	OPTION("address_connections", INT,
 		"Connections at once from one address.", .default_value = "6000", .min = 1, .max = 100000),
 	OPTION("request_s", INT,
-		"Seconds for a client to send a request, or to take an answer that is no stream; 16 KiB of it are one more.",
+		"Seconds for a client to send a request, or to take an answer other than a stream; 16 KiB of it are one more.",
 		.default_value = "10", .min = 1, .max = 3600),
 	OPTION("access_log", BOOL,
 		"Whether each request is logged, without its query and credentials.", .default_value = "false"),
