@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Removes repeated tracebacks from a program's output. Pure. */
-#ifndef KETTLE_FRONTENDS_COMMON_CONDENSE_H
-#define KETTLE_FRONTENDS_COMMON_CONDENSE_H
+#pragma once
 
 /* The text with each of Python's tracebacks once; a line counts the equal ones that follow. New string. */
 char *condense_tracebacks(const char *text);
-
-#endif

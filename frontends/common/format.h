@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Formats numbers and times. */
-#ifndef KETTLE_FRONTENDS_COMMON_FORMAT_H
-#define KETTLE_FRONTENDS_COMMON_FORMAT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void format_relative(int64_t ms, int64_t now_ms, char ret_text[FORMAT_SIZE]);
 void format_word(const char *word, char ret_text[FORMAT_SIZE]);
 /* The likely duration of a wait: "in about 3 minutes". */
 void format_wait(int64_t seconds, char ret_text[FORMAT_SIZE]);
-
-#endif

@@ -3,8 +3,7 @@
  * The progress of a submission, from its events: the state of each device, and on a terminal finished lines with one
  * live line below them.
  */
-#ifndef KETTLE_FRONTENDS_COMMON_PROGRESS_H
-#define KETTLE_FRONTENDS_COMMON_PROGRESS_H
+#pragma once
 
 #include "common/term.h"
 
@@ -38,5 +37,3 @@ void progress_hide(struct progress *progress);
  */
 char *progress_text(const struct progress *progress, const char *between);
 void progress_free(struct progress *progress); /* NULL is allowed */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is remembered for a while, in memory alone: JSON by a key, a bounded number of them. All [any]. */
-#ifndef KETTLE_FRONTENDS_COMMON_RECENT_H
-#define KETTLE_FRONTENDS_COMMON_RECENT_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/host.h>
@@ -22,5 +21,3 @@ json_t *recent_take(struct recent *recent, const char *key);
 /* The number of values whose member is this text, without those whose time is over. */
 size_t recent_count(struct recent *recent, const char *member, const char *text);
 void recent_forget(struct recent *recent);
-
-#endif

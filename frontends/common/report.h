@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes the report of a submission as text; everything from outside is sanitized. */
-#ifndef KETTLE_FRONTENDS_COMMON_REPORT_H
-#define KETTLE_FRONTENDS_COMMON_REPORT_H
+#pragma once
 
 #include "common/term.h"
 
@@ -31,5 +30,3 @@ char *report_change(json_int_t rank, const json_t *before);
 char *report_better(const json_t *better, const char *whose);
 /* Prints one line: the title, then each job with its state, score and rank. */
 void report_summary(const struct term *term, const char *title, const json_t *jobs);
-
-#endif

@@ -3,8 +3,7 @@
  * Replaces the sandbox's name of the submission by the path that the user knows, in messages of compilers and
  * interpreters. Pure.
  */
-#ifndef KETTLE_FRONTENDS_COMMON_SOURCE_PATH_H
-#define KETTLE_FRONTENDS_COMMON_SOURCE_PATH_H
+#pragma once
 
 #include <jansson.h>
 
@@ -16,5 +15,3 @@
 char *source_path_put(const char *text, const char *name, const char *path);
 /* A copy of a value in which source_path_put has changed every string. New reference. */
 json_t *source_path_put_all(const json_t *value, const char *name, const char *path);
-
-#endif

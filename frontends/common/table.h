@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Text tables: columns aligned by display width, cut to the terminal. */
-#ifndef KETTLE_FRONTENDS_COMMON_TABLE_H
-#define KETTLE_FRONTENDS_COMMON_TABLE_H
+#pragma once
 
 #include "base/view_column.h"
 #include "common/term.h"
@@ -29,5 +28,3 @@ void table_print(const struct term *term, const struct table *table, const json_
 		&(struct table){ \
 			.columns = (columns_), .count = sizeof(columns_) / sizeof((columns_)[0]), .indent = (indent_)}, \
 		rows, NULL)
-
-#endif

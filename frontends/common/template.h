@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fills in templates of the command table's views from an answer; session/command.h describes them. */
-#ifndef KETTLE_FRONTENDS_COMMON_TEMPLATE_H
-#define KETTLE_FRONTENDS_COMMON_TEMPLATE_H
+#pragma once
 
 #include "common/term.h"
 
@@ -16,5 +15,3 @@ char *template_text(const char *template, const json_t *object, const json_t *ar
 typedef char *(*template_escape)(const char *text, const char *format);
 /* template_text for Markdown: {*NAME} is bold. Formats of template_put keep their meaning; escape gets the others. */
 char *template_markdown(const char *template, const json_t *object, template_escape escape);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The terminal: its size and colours, and text from outside made safe to print. */
-#ifndef KETTLE_FRONTENDS_COMMON_TERM_H
-#define KETTLE_FRONTENDS_COMMON_TERM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ void term_block(FILE *out, const char *text, unsigned indent, size_t max_lines);
 void term_tail(FILE *out, const char *text, unsigned indent, size_t max_lines);
 /* Writes code unchanged; on a terminal like term_block. */
 void term_code(const struct term *term, const char *code);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Values of answers: numbers, captured output, the cases of a result. Members may be absent. */
-#ifndef KETTLE_FRONTENDS_COMMON_VALUE_H
-#define KETTLE_FRONTENDS_COMMON_VALUE_H
+#pragma once
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -28,5 +27,3 @@ const char *value_case_text(const json_t *result, const char *kind, json_int_t i
 double value_of_case(const json_t *result, const char *kind, json_int_t index, const char *field);
 /* The number of cases by "KIND-count"; at most the number of members, whatever a submission wrote there. */
 json_int_t value_case_count(const json_t *result, const char *kind);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints answers by the views of the command table: a sentence, a table, a line for each row. */
-#ifndef KETTLE_FRONTENDS_COMMON_VIEW_H
-#define KETTLE_FRONTENDS_COMMON_VIEW_H
+#pragma once
 
 #include "common/term.h"
 
@@ -10,5 +9,3 @@
 /* Prints an answer. view: from the table, see session/command.h; args: for templates; user: marks this user's rows. */
 void view_print(
 	const struct term *term, const json_t *view, const json_t *answer, const json_t *args, const char *user);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Wraps text between words to a terminal's width. */
-#ifndef KETTLE_FRONTENDS_COMMON_WRAP_H
-#define KETTLE_FRONTENDS_COMMON_WRAP_H
+#pragma once
 
 #include "common/term.h"
 
@@ -26,5 +25,3 @@ void wrap_part_begin(struct wrap_part *part, struct term *term);
 void wrap_part_end(struct wrap_part *part, bool as_is);
 /* Prints a message to standard error, wrapped if that is a terminal. */
 void wrap_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Addresses of clients and proxies, and where a server listens. [any] */
-#ifndef KETTLE_HTTP_ADDRESS_H
-#define KETTLE_HTTP_ADDRESS_H
+#pragma once
 
 #include <kettle/error.h>
 #include <netinet/in.h>
@@ -53,5 +52,3 @@ int listener_open(
 	const char *title, const char *listen, unsigned mode, struct listener *ret_listener, struct kettle_error *err);
 /* Closes the socket, removes the file of a unix socket. */
 void listener_close(struct listener *listener);
-
-#endif

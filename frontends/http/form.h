@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What clients send in bodies and queries: multipart forms, queries, over the whole text. Pure. [any] */
-#ifndef KETTLE_HTTP_FORM_H
-#define KETTLE_HTTP_FORM_H
+#pragma once
 
 #include <kettle/error.h>
 #include <stdbool.h>
@@ -46,5 +45,3 @@ void query_free(struct query *query);
 int query_check(const struct query *query, const char *const *names, struct kettle_error *err);
 /* The first value of that name; NULL: there is none. */
 const char *query_value(const struct query *query, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The head of a request, beyond what libmicrohttpd checks. Pure. [any] */
-#ifndef KETTLE_HTTP_HEAD_H
-#define KETTLE_HTTP_HEAD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ bool path_split(const char *url, struct path *ret_path);
 /* NULL: there are no more. */
 const char *path_segment(const struct path *path, size_t index);
 void path_free(struct path *path);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pages of HTML. All [any]. */
-#ifndef KETTLE_HTTP_HTML_H
-#define KETTLE_HTTP_HTML_H
+#pragma once
 
 #include "base/buf.h"
 #include "http/server.h"
@@ -12,5 +11,3 @@ void html_printf(struct buf *page, const char *html, ...) __attribute__((format(
 void html_add_page(struct buf *page, const char *title, const char *data, const struct buf *content);
 /* Answers with a page that no cache keeps and that loads nothing. */
 void html_respond(struct http_request *request, unsigned status, const char *title, const struct buf *content);
-
-#endif

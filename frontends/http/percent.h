@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Percent-encoded text of URLs. Pure. [any] */
-#ifndef KETTLE_HTTP_PERCENT_H
-#define KETTLE_HTTP_PERCENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ bool percent_is_text(const char *text, size_t size);
  * or the result is no UTF-8 or has control characters.
  */
 bool percent_decode(const char *from, size_t size, bool plus, char *to);
-
-#endif

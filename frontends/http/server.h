@@ -12,8 +12,7 @@
  * (413), over HTTP_SERVER_BODIES together, or over a quarter of that from one address where half is taken (503); requests
  * while it stops (503). HTTP/1.0 is served too, as proxies speak it.
  */
-#ifndef KETTLE_HTTP_SERVER_H
-#define KETTLE_HTTP_SERVER_H
+#pragma once
 
 #include <kettle/error.h>
 #include <kettle/host.h>
@@ -172,5 +171,3 @@ bool http_stream_send(struct http_stream *stream, struct http_chunk *chunk);
 bool http_stream_send_last(struct http_stream *stream, struct http_chunk *chunk);
 /* Ends a stream when what was sent has gone out, and gives it back; closed is not called after this returns. */
 void http_stream_end(struct http_stream *stream);
-
-#endif

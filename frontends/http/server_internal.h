@@ -5,8 +5,7 @@
  * Threads. libmicrohttpd runs on the server's thread alone, without one of its own (its external epoll mode), so that no
  * function of it meets another one. Other threads leave what they want under the lock and wake the thread.
  */
-#ifndef KETTLE_HTTP_SERVER_INTERNAL_H
-#define KETTLE_HTTP_SERVER_INTERNAL_H
+#pragma once
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -175,5 +174,3 @@ void streams_keep_alive(struct http_server *server);
 void streams_end(struct http_server *server);
 /* Its client has left. Thread. */
 void stream_left(struct http_stream *stream);
-
-#endif

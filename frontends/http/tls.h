@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The certificate of a server, by GnuTLS. */
-#ifndef KETTLE_HTTP_TLS_H
-#define KETTLE_HTTP_TLS_H
+#pragma once
 
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>
@@ -25,5 +24,3 @@ void tls_unref(struct tls_identity *identity); /* NULL is allowed */
 /* Gives GnuTLS what the identity holds. */
 void tls_give(
 	const struct tls_identity *identity, gnutls_pcert_st **ret_chain, unsigned *ret_length, gnutls_privkey_t *ret_key);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Operations that have a budget of instructions, and the places where callgrind begins and ends to count. */
-#ifndef KETTLE_BUDGET_H
-#define KETTLE_BUDGET_H
+#pragma once
 
 /* Of the times that each operation is performed, the test takes the cheapest of the last five: the first ones fill caches. */
 #define BUDGET_TIMES 8
@@ -17,5 +16,3 @@ void budget_end(const char *name);
 void budget_core(void);   /* core_budgets.c */
 void budget_engine(void); /* engine_budgets.c */
 void budget_boards(void); /* board_budgets.c */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A host for tests of the command line: no loop, no core; answers are given by the test. */
-#ifndef KETTLE_TEST_CLI_HOST_H
-#define KETTLE_TEST_CLI_HOST_H
+#pragma once
 
 #include <kettle/plugin.h>
 #include <stdbool.h>
@@ -56,5 +55,3 @@ int cli_host_run(struct cli_host *host, const json_t *globals, const char *const
 /* The same on a terminal of that many columns where input is typed; what is written to either stream is in ret_out. */
 int cli_host_run_terminal(
 	struct cli_host *host, unsigned columns, const char *input, const char *const *argv, char **ret_out);
-
-#endif

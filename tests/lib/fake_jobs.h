@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What tests of runners see of their jobs on the fake host, and how they wait for it. On the test's thread. */
-#ifndef KETTLE_TEST_FAKE_JOBS_H
-#define KETTLE_TEST_FAKE_JOBS_H
+#pragma once
 
 #include <kettle/plugin.h>
 #include <kettle/testing.h>
@@ -19,5 +18,3 @@ size_t log_count(struct kettle_fake *fake, const char *text);
 size_t remote_errors(struct kettle_fake *fake, const char *call, size_t from, const char *words);
 /* Stops the plugin, and waits until it has stopped. */
 void plugin_stop(struct kettle_fake *fake, const struct kettle_plugin *plugin, void *self);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Holds the threads of libuv's pool, so that nothing that a plugin gives to host->work is done. On the test's thread. */
-#ifndef KETTLE_TEST_HELD_POOL_H
-#define KETTLE_TEST_HELD_POOL_H
+#pragma once
 
 #include <kettle/testing.h>
 
@@ -9,5 +8,3 @@
 void pool_hold(struct kettle_fake *fake);
 /* Returns when all threads have gone on. */
 void pool_release(struct kettle_fake *fake);
-
-#endif

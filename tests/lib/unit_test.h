@@ -9,8 +9,7 @@
  *
  * The first two print TAP. They exit with 0 if all tests passed, otherwise with 1, and with 2 if there is no such name.
  */
-#ifndef KETTLE_TEST_UNIT_TEST_H
-#define KETTLE_TEST_UNIT_TEST_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,5 +61,3 @@ void sentences_end(void);
 	} \
 	struct unit_tests unit_tests_##file = { \
 		.name = #file, .tests = tests, .count = sizeof(tests) / sizeof(tests[0]), __VA_ARGS__}
-
-#endif

@@ -5,8 +5,7 @@
  * for each place. Each program and each library maps it before main, so its forks have it wherever they go. A process
  * that is started where the file cannot be opened, such as a program in a sandbox, has no faults, and notes nothing.
  */
-#ifndef KETTLE_TEST_MUTANT_H
-#define KETTLE_TEST_MUTANT_H
+#pragma once
 
 #include <config.h>
 
@@ -62,5 +61,3 @@ mutant_is_on(unsigned number)
 		__auto_type from_##number = (from); \
 		MUTANT(number) ? (void *)from_##number : (void *)copy(from_##number); \
 	})
-
-#endif

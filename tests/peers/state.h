@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the stand-ins of the makers' libraries say: a file tells them. */
-#ifndef KETTLE_PEERS_STATE_H
-#define KETTLE_PEERS_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@
 void state_begin(const char *variable);
 /* The value in force, or the other one. */
 uint64_t state_number(const char *key, int gpu, uint64_t other);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands run as the core runs them, on a database of their own, with devices CPU and H100 and the language cpp. */
-#ifndef KETTLE_COMMAND_FIXTURE_H
-#define KETTLE_COMMAND_FIXTURE_H
+#pragma once
 
 #include "commands/handlers.h"
 #include "model/actor.h"
@@ -42,5 +41,3 @@ void commands_finish(struct commands_fixture *c, int64_t job, json_t *verdict_ta
 int64_t commands_number(const json_t *value, const char *path);
 const char *commands_text(const json_t *value, const char *path);
 const json_t *commands_at(const json_t *value, const char *path);
-
-#endif

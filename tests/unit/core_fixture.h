@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Whole cores on one loop, as many processes would have them: the first is the owner of the database. */
-#ifndef KETTLE_CORE_FIXTURE_H
-#define KETTLE_CORE_FIXTURE_H
+#pragma once
 
 #include "session/core_internal.h"
 #include "unit/command_fixture.h"
@@ -66,5 +65,3 @@ void cores_board(size_t place, const char *name, bool closed);
 /* Arguments of a submission to the board. New reference. */
 json_t *cores_file(const char *board);
 json_t *cores_actor(const char *who);
-
-#endif

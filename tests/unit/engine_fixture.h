@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine between a real store and a runner that the test controls. One world at a time. */
-#ifndef KETTLE_ENGINE_FIXTURE_H
-#define KETTLE_ENGINE_FIXTURE_H
+#pragma once
 
 #include "engine/engine_internal.h"
 #include "session/plugin_host.h"
@@ -124,5 +123,3 @@ int64_t world_number(const char *column, int64_t job);
 struct unit *world_unit(size_t index);
 /* engine_unit_set of the unit with this label; not stored. */
 void world_set(const char *label, bool disabled, const char *reason);
-
-#endif

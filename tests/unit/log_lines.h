@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a test's process writes into the log, as text. */
-#ifndef KETTLE_TESTS_LOG_LINES_H
-#define KETTLE_TESTS_LOG_LINES_H
+#pragma once
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -43,5 +42,3 @@ log_lines_end(struct log_lines *lines)
 	close(lines->saved);
 	close(lines->file);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A folder of its own for a test, removed at the end. */
-#ifndef KETTLE_TEST_SCRATCH_H
-#define KETTLE_TEST_SCRATCH_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,5 +32,3 @@ scratch_write(const char *dir, const char *name, const char *text)
 		abort();
 	return path;
 }
-
-#endif

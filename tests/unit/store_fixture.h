@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A database in a temporary folder, for tests: operations run as in the engine, waited for. */
-#ifndef KETTLE_STORE_FIXTURE_H
-#define KETTLE_STORE_FIXTURE_H
+#pragma once
 
 #include "base/clock.h"
 #include "store/db.h"
@@ -50,5 +49,3 @@ const json_t *fixture_event(const struct fixture *fixture, const char *kind);
 
 /* Whether a sentence contains a word; prints the sentence when not. */
 void assert_says(const struct kettle_error *err, const char *word);
-
-#endif

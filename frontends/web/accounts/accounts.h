@@ -7,8 +7,7 @@
  * Who is logged in adds an account of another provider by logging in to it, too: a page then shows both users, and only
  * its button joins them.
  */
-#ifndef KETTLE_WEB_ACCOUNTS_H
-#define KETTLE_WEB_ACCOUNTS_H
+#pragma once
 
 #include "web/visit/web.h"
 
@@ -21,5 +20,3 @@
 bool accounts_request(struct web *web, struct http_request *request);
 /* How much body such a request may have; 0: it is for something else. */
 size_t accounts_body_max(const struct http_request *request);
-
-#endif

@@ -3,8 +3,7 @@
  * Logins: a program begins one, gets a token and shows a code; a user confirms the code elsewhere, and the token then
  * acts as that user (`login.begin`, `login.confirm`).
  */
-#ifndef KETTLE_WEB_LOGINS_H
-#define KETTLE_WEB_LOGINS_H
+#pragma once
 
 #include "web/visit/visit.h"
 
@@ -22,5 +21,3 @@ void logins_reset(struct visit *visit, const json_t *token, visit_fn then);
  * login. New string. [any]
  */
 char *logins_hint(struct web *web, const char *token);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Logins by Discord, GitHub or an OpenID Connect provider. */
-#ifndef KETTLE_WEB_PROVIDER_H
-#define KETTLE_WEB_PROVIDER_H
+#pragma once
 
 #include "base/buf.h"
 #include "web/visit/web.h"
@@ -23,5 +22,3 @@ bool providers_add_links(
 void provider_start(struct web *web, struct http_request *request, const struct provider *provider);
 /* The browser comes back from it. On the server's thread. */
 void provider_return(struct web *web, struct http_request *request, const struct provider *provider);
-
-#endif

@@ -3,8 +3,7 @@
  * Sessions of browsers: their cookies, their forms, and the pages that answer them. A session is a token of the core. A
  * form has a token made of the session, so that no other site can send it.
  */
-#ifndef KETTLE_WEB_SESSION_H
-#define KETTLE_WEB_SESSION_H
+#pragma once
 
 #include "web/visit/visit.h"
 
@@ -32,5 +31,3 @@ void session_fail(struct visit *visit, const struct kettle_error *err);
 void session_ask(struct visit *visit, const char *title, const char *sentence, const char *button);
 /* Whether a POST comes from such a page of this session: by its token, and by Origin where the browser says it. */
 bool session_sent_form(const struct web *web, const struct http_request *request, const char *session);
-
-#endif

@@ -4,8 +4,7 @@
  * of the arguments; a GET, for commands that read, has them in its query. With `Accept: text/event-stream` the answer is
  * a stream: the command's progress as events `progress`, then `answer` or `error`.
  */
-#ifndef KETTLE_WEB_API_H
-#define KETTLE_WEB_API_H
+#pragma once
 
 #include "web/visit/web.h"
 
@@ -23,5 +22,3 @@ json_t *api_value(const json_t *argument, const char *text);
 bool api_is_open(const json_t *row);
 /* Whether a GET can call a command: it reads, and its arguments are plain values. */
 bool api_has_get(const json_t *row);
-
-#endif

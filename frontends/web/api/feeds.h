@@ -5,8 +5,7 @@
  * An event is `id: SEQ`, `event: KIND` and `data: JSON`; progress has no number. Last-Event-ID, or the parameter
  * `after`, goes on behind that number. Streams of nobody that begin now share one subscription for each board.
  */
-#ifndef KETTLE_WEB_FEEDS_H
-#define KETTLE_WEB_FEEDS_H
+#pragma once
 
 #include "web/visit/web.h"
 
@@ -23,5 +22,3 @@ void feeds_request(struct web *web, struct http_request *request);
 void feeds_event(struct feeds *feeds, const json_t *event);
 /* The server has stopped: ends all subscriptions. Loop thread. */
 void feeds_cut(struct feeds *feeds);
-
-#endif

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Files that plugins publish (host->publish): each is served once, to whoever has its link. */
-#ifndef KETTLE_WEB_LINKS_H
-#define KETTLE_WEB_LINKS_H
+#pragma once
 
 #include "web/visit/web.h"
 
 /* Answers a GET of the link with this token. On the server's thread. */
 void links_request(struct web *web, struct http_request *request, const char *token);
-
-#endif

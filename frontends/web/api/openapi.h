@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The API as OpenAPI 3.1 and as a page, made from the command table and the schemas of its answers. */
-#ifndef KETTLE_WEB_OPENAPI_H
-#define KETTLE_WEB_OPENAPI_H
+#pragma once
 
 #include "web/visit/web.h"
 
@@ -11,5 +10,3 @@ json_t *openapi_make(const struct web *web);
 char *openapi_page(const json_t *document);
 /* What programs that read no page need to know. */
 extern const char openapi_hints[]; /* llms.txt */
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* For whoever runs the server: /health, /ready and /metrics. On the server's thread. */
-#ifndef KETTLE_WEB_OPERATIONS_H
-#define KETTLE_WEB_OPERATIONS_H
+#pragma once
 
 #include "web/visit/web.h"
 
@@ -12,5 +11,3 @@ bool operations_token_is(const char *token, const char *expected);
  * Prometheus' text format.
  */
 void operations_request(struct web *web, struct http_request *request, bool is_ready);
-
-#endif

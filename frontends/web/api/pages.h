@@ -4,8 +4,7 @@
  * the leaderboard, for at most PAGES_KEEP_MS, since some of them change with time. For users every request is a call; the
  * cache only saves rendering the same result again.
  */
-#ifndef KETTLE_WEB_PAGES_H
-#define KETTLE_WEB_PAGES_H
+#pragma once
 
 #include "web/visit/web.h"
 
@@ -34,5 +33,3 @@ void pages_keep(struct pages *pages, const char *key, const char *board, uint64_
 void pages_answer_user(struct pages *pages, const char *key, json_t *result, struct http_request *request);
 /* An event of the core, after which answers may be wrong. Loop thread. */
 void pages_event(struct pages *pages, const json_t *event);
-
-#endif

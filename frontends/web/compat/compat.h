@@ -3,8 +3,7 @@
  * The calls of KernelBot's HTTP API, as its existing clients make them and read their answers: its paths, forms, states
  * and errors. An error is {"detail": sentence}.
  */
-#ifndef KETTLE_WEB_COMPAT_H
-#define KETTLE_WEB_COMPAT_H
+#pragma once
 
 #include "http/form.h"
 #include "web/visit/visit.h"
@@ -128,5 +127,3 @@ void compat_follow(struct visit *visit, json_t *submission);
 void compat_fail_profile(struct visit *visit, const struct kettle_error *err);
 void compat_answer_submissions(struct visit *visit, json_t *rows);
 void compat_show_submission(struct visit *visit, json_t *submission);
-
-#endif

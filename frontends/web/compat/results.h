@@ -3,8 +3,7 @@
  * What clients of KernelBot's API read of a submission, made of an answer of `submission.show`. Pure. Nothing of a
  * secret run but whether it passed and its score is ever in it. All [any]; values are new references.
  */
-#ifndef KETTLE_WEB_COMPAT_RESULTS_H
-#define KETTLE_WEB_COMPAT_RESULTS_H
+#pragma once
 
 #include <jansson.h>
 
@@ -36,5 +35,3 @@ void results_put_trace(json_t *result, const char *run, const char *base64);
  * get the files of this submission.
  */
 void results_need_ncu(json_t *result, json_int_t submission);
-
-#endif

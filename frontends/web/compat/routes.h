@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* KernelBot's HTTP API, for the rest of the frontend. */
-#ifndef KETTLE_WEB_COMPAT_ROUTES_H
-#define KETTLE_WEB_COMPAT_ROUTES_H
+#pragma once
 
 #include "web/visit/web.h"
 
@@ -9,5 +8,3 @@
 bool compat_request(struct web *web, struct http_request *request);
 /* How much body a request may have; 0: none, or it is not for this API. */
 size_t compat_body_max(const struct http_request *request);
-
-#endif

@@ -3,8 +3,7 @@
  * The actor of a request: the user of its token, or the anonymous actor. Checked tokens are remembered, by their hash, for a minute or until
  * they expire, and forgotten when a token or login is revoked or a user changes.
  */
-#ifndef KETTLE_WEB_CALLER_H
-#define KETTLE_WEB_CALLER_H
+#pragma once
 
 #include "web/visit/web.h"
 
@@ -27,5 +26,3 @@ void callers_identify(struct web *web, const char *token, caller_fn done, void *
 int64_t callers_ms_until(const struct kettle_host *host, const char *end);
 /* An event of the core, after which remembered tokens may be wrong. Loop thread. */
 void callers_event(struct web *web, const json_t *event);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers as JSON, and errors. All [any]; each answers the request, which is not valid any more. */
-#ifndef KETTLE_WEB_RESPOND_H
-#define KETTLE_WEB_RESPOND_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -67,5 +66,3 @@ void respond_not_allowed(struct http_request *request, const char *methods);
 struct http_content *respond_kept(const char *type, const char *text, size_t size, char ret_tag[TAG_SIZE]);
 /* Answers with such content, or with 304 where the request's If-None-Match has its tag. */
 void respond_known(struct http_request *request, struct http_content *content_take, const char *tag);
-
-#endif

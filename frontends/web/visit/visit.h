@@ -6,8 +6,7 @@
  * other; an error of one goes to `fail`, which answers. When the client leaves, the command that is under way is
  * cancelled. The server's thread knows a visit by its number alone, since the loop may free it at any time.
  */
-#ifndef KETTLE_WEB_VISIT_H
-#define KETTLE_WEB_VISIT_H
+#pragma once
 
 #include "web/visit/web.h"
 
@@ -97,5 +96,3 @@ void visit_respond_error(struct visit *visit, const struct kettle_error *err);
 void visit_end(struct visit *visit);
 /* The client of a request has left. On the server's thread. */
 void visits_gone(struct visits *visits, struct http_request *request);
-
-#endif

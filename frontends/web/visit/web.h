@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What all files of the web frontend share. */
-#ifndef KETTLE_WEB_WEB_H
-#define KETTLE_WEB_WEB_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/host.h>
@@ -34,5 +33,3 @@ struct web {
 
 /* The address of a path below the option `url`. New string. [any] */
 char *web_address(const struct web *web, const char *path);
-
-#endif

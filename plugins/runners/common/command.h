@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Programs that runners start for one answer: their arguments, limits and end. Everything on the loop thread. */
-#ifndef KETTLE_RUNNERS_COMMON_COMMAND_H
-#define KETTLE_RUNNERS_COMMON_COMMAND_H
+#pragma once
 
 #include <kettle/host.h>
 #include <stdbool.h>
@@ -52,5 +51,3 @@ int command_run(struct commands *commands, const struct arguments *arguments, co
 	struct kettle_error *err);
 /* Kills the running commands; their on_end is still called. */
 void commands_kill(const struct commands *commands);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Files for data from a remote side that is too large for memory, in folders of their own below TMPDIR. All [any]. */
-#ifndef KETTLE_RUNNERS_COMMON_DOWNLOAD_H
-#define KETTLE_RUNNERS_COMMON_DOWNLOAD_H
+#pragma once
 
 #include <kettle/error.h>
 
@@ -18,5 +17,3 @@ int download_open(struct download *download, int *ret_fd, struct kettle_error *e
 void download_remove(struct download *download);
 /* A new file without a name, to be written and read. EIO. */
 int download_file(int *ret_fd, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The archive of kettle-exec (`make portable-exec`), which runners copy to remote machines and know by its digest. */
-#ifndef KETTLE_RUNNERS_COMMON_EXEC_ARCHIVE_H
-#define KETTLE_RUNNERS_COMMON_EXEC_ARCHIVE_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -18,5 +17,3 @@ char *exec_archive_path(const json_t *section);
  */
 int exec_archive_read(
 	const char *path, char **ret_data, size_t *ret_size, char ret_digest[65], struct kettle_error *err);
-
-#endif

@@ -3,8 +3,7 @@
  * The conversation with a `kettle-exec --serve`, beside this program or at the other end of a connection: run lines
  * out, events in, requests for its greeting and for heartbeats. Everything on the loop thread.
  */
-#ifndef KETTLE_RUNNERS_COMMON_EXEC_LINES_H
-#define KETTLE_RUNNERS_COMMON_EXEC_LINES_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/host.h>
@@ -132,5 +131,3 @@ bool exec_client_has_commands(const struct exec_client *lines);
 
 /* Logs a line of the process's standard error and keeps it as last_stderr. lines: a struct exec_client. */
 void exec_client_complain(void *lines, const char *line, size_t len);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `kettle runner init`: the files that it writes, and what the operator does next. */
-#ifndef KETTLE_RUNNERS_COMMON_INIT_FILES_H
-#define KETTLE_RUNNERS_COMMON_INIT_FILES_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/error.h>
@@ -43,5 +42,3 @@ void init_say(struct init *init, const char *format, ...) __attribute__((format(
 const char *init_option(const json_t *args, const char *name);
 /* EINVAL: args have an option that is not in the NULL-terminated list; the sentence lists the known ones. */
 int init_options_check(const json_t *args, const char *const *names, struct kettle_error *err);
-
-#endif

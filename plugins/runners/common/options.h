@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Options that the tables of several runners have. */
-#ifndef KETTLE_RUNNERS_COMMON_OPTIONS_H
-#define KETTLE_RUNNERS_COMMON_OPTIONS_H
+#pragma once
 
 #include <kettle/option.h>
 
@@ -27,5 +26,3 @@
 		.help = "The archive that `make portable-exec` packs; default: share/kettle/kettle-exec.tar.xz of the " \
 				"installation." \
 	}
-
-#endif

@@ -7,8 +7,7 @@
  * opens the result into the spool, and completes each job exactly once. By struct remote_pace it decides when the next
  * request is due, how long failures are tolerated, and which loss they are. Everything on the loop thread.
  */
-#ifndef KETTLE_RUNNERS_COMMON_REMOTE_H
-#define KETTLE_RUNNERS_COMMON_REMOTE_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/host.h>
@@ -246,5 +245,3 @@ char *remote_url(const char *text);
 
 /* Time to wait after so many failures in a row: a random part of a time that doubles from first_ms to most_ms. */
 uint64_t remote_backoff_ms(unsigned failures, uint64_t first_ms, uint64_t most_ms);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Functions that the files of remote.h share. */
-#ifndef KETTLE_RUNNERS_COMMON_REMOTE_INTERNAL_H
-#define KETTLE_RUNNERS_COMMON_REMOTE_INTERNAL_H
+#pragma once
 
 #include "runners/common/remote.h"
 
@@ -23,5 +22,3 @@ void remote_step_wait(struct remote_job *job);
 void remote_step_end(struct remote_job *job);
 /* Starts the requests of a recovered job. */
 void remote_step_recover(struct remote_job *job);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that the files of the runner `github` share. All functions and callbacks on the loop thread. */
-#ifndef KETTLE_GITHUB_GITHUB_H
-#define KETTLE_GITHUB_GITHUB_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/host.h>
@@ -298,5 +297,3 @@ extern const char github_workflow_text[];
 
 /* For init_run: writes the files by the args of `init` and the runner's section. EINVAL: an option. */
 int setup_write(struct init *init, struct kettle_error *err);
-
-#endif

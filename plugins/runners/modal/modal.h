@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that the files of the runner modal share. All on the loop thread, unless they say otherwise. */
-#ifndef KETTLE_RUNNERS_MODAL_MODAL_H
-#define KETTLE_RUNNERS_MODAL_MODAL_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/host.h>
@@ -89,5 +88,3 @@ char *answer_health(const json_t *health);
 
 /* For init_run: writes modal_app.py and the archive of kettle-exec. EINVAL: an option. [any, blocks] */
 int init_write(struct init *init, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that the files of the runner slurm share. Everything on the loop thread, unless it says otherwise. */
-#ifndef KETTLE_RUNNERS_SLURM_INTERNAL_H
-#define KETTLE_RUNNERS_SLURM_INTERNAL_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/host.h>
@@ -284,5 +283,3 @@ void slurm_queue_status(struct remote_job *job);
 /* ---- slurm_init.c: preparing the shared folder ---- */
 
 int slurm_init(void *self, const json_t *args, kettle_answer done, void *arg, struct kettle_error *err);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Declarations that the files of the runner ssh share. Everything on the loop thread, unless it says otherwise. */
-#ifndef KETTLE_RUNNERS_SSH_SSH_H
-#define KETTLE_RUNNERS_SSH_SSH_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/host.h>
@@ -127,5 +126,3 @@ int ssh_session_doctor(struct ssh_session *session, kettle_answer done, void *ar
 void ssh_session_stop(struct ssh_session *session);
 /* Whether nothing is under way. */
 bool ssh_session_is_quiet(const struct ssh_session *session);
-
-#endif

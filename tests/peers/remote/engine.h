@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine of a simulated world (world.h). */
-#ifndef KETTLE_TEST_REMOTE_ENGINE_H
-#define KETTLE_TEST_REMOTE_ENGINE_H
+#pragma once
 
 #include "peers/remote/world.h"
 
@@ -24,5 +23,3 @@ void engine_takes_handle(struct world *world, const char *ref, const char *handl
 void engine_takes_event(struct world *world, const char *ref, const json_t *event);
 /* It is checked at once, and committed later. New reference, stolen. */
 void engine_takes_completion(struct world *world, const char *ref, json_t *completion_take);
-
-#endif

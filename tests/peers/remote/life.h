@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One life of the engine: the table that the plugin gets, and what it has begun (world.h). */
-#ifndef KETTLE_TEST_REMOTE_LIFE_H
-#define KETTLE_TEST_REMOTE_LIFE_H
+#pragma once
 
 #include "peers/remote/world.h"
 
@@ -46,5 +45,3 @@ void wires_close(struct life *life);
 unsigned wires_left(const struct life *life);
 void wires_forget(const struct life *life);
 void wires_free(struct world *world);
-
-#endif

@@ -13,8 +13,7 @@
  * attempt completes once, with the result that was made for it; what has never begun is never said to have run, nor begins
  * twice; from some moment on the world is calm, and then everything ends; nothing is left; and no secret is in the log.
  */
-#ifndef KETTLE_TEST_REMOTE_WORLD_H
-#define KETTLE_TEST_REMOTE_WORLD_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/host.h>
@@ -210,5 +209,3 @@ void child_says(struct child *child, bool complaint, const char *line);
 void child_ends(struct child *child, int status, int signal);
 /* Whether the engine that started it is alive. */
 bool child_is_heard(const struct child *child);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A bot with a fake engine and a fake Discord, for tests of what it tells by itself. */
-#ifndef KETTLE_TEST_ANNOUNCE_FIXTURE_H
-#define KETTLE_TEST_ANNOUNCE_FIXTURE_H
+#pragma once
 
 #include <jansson.h>
 #include <kettle/testing.h>
@@ -74,5 +73,3 @@ void fixture_assert_json(const struct fixture *f, size_t number, const char *lin
 void fixture_assert_message(const struct fixture *f, size_t number, const char *line, const char *content);
 /* Whether a line of that level has that part. */
 bool fixture_logged(const struct fixture *f, const char *level, const char *part);
-
-#endif

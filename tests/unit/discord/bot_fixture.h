@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A bot without a gateway: the real REST with a server of the test, and an engine whose answers the test writes down. */
-#ifndef KETTLE_TEST_BOT_FIXTURE_H
-#define KETTLE_TEST_BOT_FIXTURE_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,5 +73,3 @@ void fixture_called(const struct bot_fixture *f, size_t back, const char *comman
 void fixture_has_file(const struct bot_fixture *f, const json_t *message, const char *name, const char *text);
 /* The custom id of a button or menu by the number of its row and place; "": there is none. */
 const char *fixture_button(const json_t *message, size_t row, size_t at);
-
-#endif

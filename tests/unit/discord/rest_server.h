@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* An HTTP server on the loop of a test, which answers as a script says and remembers what came. */
-#ifndef KETTLE_TEST_REST_SERVER_H
-#define KETTLE_TEST_REST_SERVER_H
+#pragma once
 
 #include <kettle/testing.h>
 #include <stdbool.h>
@@ -55,5 +54,3 @@ void server_release(struct server *server, size_t number, int status);
 void server_release_with(struct server *server, size_t number, int status, const char *body);
 /* How many requests began so. */
 size_t server_seen(const struct server *server, const char *line);
-
-#endif

@@ -3,8 +3,7 @@
  * Servers that a test of the gateway connects to, on threads of their own: one that speaks Discord's gateway over
  * libwebsockets, and one that sends raw bytes. Functions are called on the loop thread of the test.
  */
-#ifndef KETTLE_TEST_WEBSOCKET_SERVER_H
-#define KETTLE_TEST_WEBSOCKET_SERVER_H
+#pragma once
 
 #include <kettle/host.h>
 #include <stdbool.h>
@@ -35,5 +34,3 @@ struct raw_server *raw_server_start(bool upgrade, const void *bytes, size_t size
 int raw_server_port(const struct raw_server *server);
 unsigned raw_server_connections(struct raw_server *server);
 void raw_server_stop(struct raw_server *server);
-
-#endif

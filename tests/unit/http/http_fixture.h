@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests to the server of tests/peers/http_server.py, one server for all tests of a program. */
-#ifndef KETTLE_TEST_HTTP_FIXTURE_H
-#define KETTLE_TEST_HTTP_FIXTURE_H
+#pragma once
 
 #include "http/http.h"
 
@@ -88,5 +87,3 @@ void outcome_free(struct outcome *outcome);
 	{ \
 		.size = sizeof(struct kettle_http_request), __VA_ARGS__ \
 	}
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A server with a frontend that does what the path says, and its clients over real sockets. */
-#ifndef KETTLE_TEST_SERVER_FIXTURE_H
-#define KETTLE_TEST_SERVER_FIXTURE_H
+#pragma once
 
 #include <kettle/testing.h>
 #include <pthread.h>
@@ -72,5 +71,3 @@ void client_until(int fd, struct buf *input, const char *text);
 bool client_ended(int fd);
 /* A request on a connection of its own: the status. */
 int client_ask(const struct fixture *f, const char *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A scratch job folder and a way to run the probe in a sandbox, for the tests of the sandbox. */
-#ifndef KETTLE_TEST_SANDBOX_FIXTURE_H
-#define KETTLE_TEST_SANDBOX_FIXTURE_H
+#pragma once
 
 #include <string.h>
 
@@ -78,5 +77,3 @@ int fixture_is_user(void);
 		if (strstr((fixture)->text, unwanted)) \
 			fail_msg("`%s` is in:\n%s", unwanted, (fixture)->text); \
 	} while (0)
-
-#endif

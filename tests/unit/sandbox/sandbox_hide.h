@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory that belongs to no process's own, for the probe of the sandbox's tests. */
-#ifndef KETTLE_TEST_SANDBOX_HIDE_H
-#define KETTLE_TEST_SANDBOX_HIDE_H
+#pragma once
 
 /*
  * Takes a few hundred MiB, and gives them back to nobody. kind: a file's path, "memfd", "anonymous" and "/dev/zero" (shared
@@ -10,5 +9,3 @@
 int hide_memory(const char *kind);
 /* Bytes that one TCP connection takes before anything is received, with the largest buffers that it gets. */
 long hide_in_connection(void);
-
-#endif
