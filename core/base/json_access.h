@@ -8,15 +8,15 @@
 #include <strings.h>
 
 /* Loops over an array and over the members of an object, which may be NULL. They declare `item`, `key` and `value`. */
-#define json_array_each(array, item) json_array_each_at(array, item##_at, item)
+#define json_array_each(array, item) json_array_each_at(array, item##_index, item)
 #define json_array_each_at(array, i, item) \
-	for (json_t * item, *item##_of = (json_t *)(array); item##_of; item##_of = NULL) \
-		for (size_t i = 0; (item = json_array_get(item##_of, i)); i++)
+	for (json_t * item, *item##_looped = (json_t *)(array); item##_looped; item##_looped = NULL) \
+		for (size_t i = 0; (item = json_array_get(item##_looped, i)); i++)
 #define json_object_each(object, key, value) \
-	for (json_t * value, *value##_of = (json_t *)(object); value##_of; value##_of = NULL) \
-		for (const char *key = json_object_iter_key(json_object_iter(value##_of)); \
+	for (json_t * value, *value##_looped = (json_t *)(object); value##_looped; value##_looped = NULL) \
+		for (const char *key = json_object_iter_key(json_object_iter(value##_looped)); \
 			 key && (value = json_object_iter_value(json_object_key_to_iter(key))); \
-			 key = json_object_iter_key(json_object_iter_next(value##_of, json_object_key_to_iter(key))))
+			 key = json_object_iter_key(json_object_iter_next(value##_looped, json_object_key_to_iter(key))))
 
 /* The text of a member; NULL: there is none. */
 static inline const char *

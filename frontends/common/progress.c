@@ -42,9 +42,7 @@ struct progress {
 struct progress *
 progress_new(const struct term *term, bool silent)
 {
-	struct progress *progress = xcalloc(1, sizeof(*progress));
-	progress->term = term;
-	progress->silent = silent;
+	struct progress *progress = xnew(struct progress, .term = term, .silent = silent);
 	clock_gettime(CLOCK_MONOTONIC, &progress->start);
 	return progress;
 }
@@ -57,8 +55,7 @@ progress_free(struct progress *progress)
 	progress_hide(progress);
 	for (size_t i = 0; i < progress->count; i++)
 		json_decref(progress->devices[i].results);
-	free(progress->kept);
-	free(progress);
+	free_all(progress->kept, progress);
 }
 
 static bool

@@ -23,8 +23,8 @@ struct recent {
 struct recent *
 recent_new(const struct kettle_host *host, size_t max)
 {
-	struct recent *recent = xcalloc(1, sizeof(*recent));
-	*recent = (struct recent){.host = host, .max = max, .lock = PTHREAD_MUTEX_INITIALIZER, .entries = json_object()};
+	struct recent *recent =
+		xnew(struct recent, .host = host, .max = max, .lock = PTHREAD_MUTEX_INITIALIZER, .entries = json_object());
 	return recent;
 }
 
@@ -91,11 +91,9 @@ size_t
 recent_count(struct recent *recent, const char *member, const char *text)
 {
 	json_int_t now_ms = (json_int_t)recent->host->monotonic_ms(recent->host);
-	const char *key;
-	json_t *entry;
 	size_t count = 0;
 	(void)pthread_mutex_lock(&recent->lock);
-	json_object_foreach(recent->entries, key, entry)
+	json_object_each(recent->entries, key, entry)
 		count += member_int(entry, "until_ms") > now_ms && member_is(json_object_get(entry, "value"), member, text);
 	(void)pthread_mutex_unlock(&recent->lock);
 	return count;

@@ -394,9 +394,7 @@ static int
 start(void *self, struct kettle_error *err)
 {
 	struct discord *discord = self;
-	struct run *run = xcalloc(1, sizeof(*run));
-	run->discord = discord;
-	run->events = json_array();
+	struct run *run = xnew(struct run, .discord = discord, .events = json_array());
 	run->bot = (struct bot){.host = discord->host,
 		.commands = discord_commands,
 		.settings = discord->settings,

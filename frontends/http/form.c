@@ -267,8 +267,7 @@ void
 form_free(struct form *form)
 {
 	for (size_t i = 0; i < form->count; i++) {
-		free(form->parts[i].name);
-		free(form->parts[i].file_name);
+		free_all(form->parts[i].name, form->parts[i].file_name);
 	}
 	form->count = 0;
 }

@@ -2,6 +2,7 @@
 /* Connections: their number, their limits of time, and how they wait; and how other threads reach the server's. */
 #include <config.h>
 
+#include "base/cleanup.h"
 #include "http/server_internal.h"
 
 #include <errno.h>
@@ -35,11 +36,7 @@ server_unref(struct http_server *server)
 	free(server->proxies);
 	for (size_t i = 0; server->origins && server->origins[i]; i++)
 		free(server->origins[i]);
-	free(server->origins);
-	free(server->title);
-	free(server->certificate);
-	free(server->private_key);
-	free(server);
+	free_all(server->origins, server->title, server->certificate, server->private_key, server);
 }
 
 void
@@ -108,14 +105,9 @@ http_connection_new(struct http_server *server, struct MHD_Connection *mhd)
 	const struct sockaddr *from = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
 	struct address address = {0};
 	bool is_ip = address_from(from, &address);
-	struct http_connection *connection = xcalloc(1, sizeof(*connection));
-	*connection = (struct http_connection){.server = server,
-		.mhd = mhd,
-		.fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd,
-		.is_ip = is_ip,
-		.address = address,
-		.next = server->connections,
-		.link = &server->connections};
+	struct http_connection *connection = xnew(struct http_connection, .server = server, .mhd = mhd,
+		.fd = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd, .is_ip = is_ip,
+		.address = address, .next = server->connections, .link = &server->connections);
 	if (connection->next)
 		connection->next->link = &connection->next;
 	server->connections = connection;

@@ -40,8 +40,7 @@ request_free(struct http_request *request)
 	http_content_unref(request->content);
 	path_free(&request->path);
 	buf_free(&request->body);
-	free(request->url);
-	free(request);
+	free_all(request->url, request);
 	server_unref(server);
 }
 

@@ -264,9 +264,7 @@ static json_t *
 open_commands(const struct kettle_host *host)
 {
 	json_t *commands = json_object();
-	size_t i;
-	json_t *row;
-	json_array_foreach((json_t *)host->commands(host), i, row)
+	json_array_each(host->commands(host), row)
 		if (!member_true(row, "internal") && !member_is(row, "kind", "local"))
 			json_object_set(commands, json_text_or_empty(row, "name"), row);
 	return commands;
@@ -371,13 +369,8 @@ destroy(void *self)
 	visits_free(web->visits);
 	pages_free(web->pages);
 	feeds_free(web->feeds);
-	json_decref(web->commands);
-	json_decref(web->nobody);
-	json_decref(web->self);
-	json_decref(web->options);
-	free(frontend->proxies);
-	free(frontend->origins);
-	free(frontend);
+	json_decref_all(web->commands, web->nobody, web->self, web->options);
+	free_all(frontend->proxies, frontend->origins, frontend);
 }
 
 static int
@@ -421,8 +414,7 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "socket_mode",
 			kettle_fail(err, KETTLE_EINVAL, "`socket_mode` is not a mode in octal, such as 0660: %.20s", mode));
 	json_decref(frontend->web.options);
-	free(frontend->proxies);
-	free(frontend->origins);
+	free_all(frontend->proxies, frontend->origins);
 	frontend->web.options = json_deep_copy(section);
 	frontend->proxies = texts_of(frontend->web.options, "trusted_proxies");
 	frontend->origins = texts_of(frontend->web.options, "cors_origins");

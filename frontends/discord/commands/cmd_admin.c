@@ -162,8 +162,7 @@ on_registered(void *arg, bool failed, const char *text)
 void
 discord_admin_resync(struct interaction *interaction)
 {
-	struct resync *resync = xcalloc(1, sizeof(*resync));
-	resync->interaction = interaction_ref(interaction);
+	struct resync *resync = xnew(struct resync, .interaction = interaction_ref(interaction));
 	registration_update(interaction->bot, on_registered, resync);
 }
 

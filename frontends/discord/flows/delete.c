@@ -122,8 +122,7 @@ on_boards(struct interaction *interaction, const json_t *boards, void *arg)
 static void
 show_menu(struct interaction *interaction, size_t offset)
 {
-	struct menu *menu = xcalloc(1, sizeof(*menu));
-	menu->offset = offset;
+	struct menu *menu = xnew(struct menu, .offset = offset);
 	interaction_call(interaction, "leaderboard.list", json_pack("{s:b}", "all", 1), on_boards, free_menu, menu);
 }
 

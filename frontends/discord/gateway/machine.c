@@ -86,13 +86,9 @@ struct machine {
 struct machine *
 machine_new(const struct machine_rules *rules, const struct machine_actions *actions, void *arg)
 {
-	struct machine *m = xcalloc(1, sizeof(*m));
-	m->token = xstrdup(rules->token);
-	m->intents = rules->intents;
-	m->random = rules->random_seed;
-	m->retry_ms = rules->retry_ms ? rules->retry_ms : MACHINE_RETRY_MS;
-	m->actions = actions;
-	m->arg = arg;
+	struct machine *m =
+		xnew(struct machine, .token = xstrdup(rules->token), .intents = rules->intents, .random = rules->random_seed,
+			.retry_ms = rules->retry_ms ? rules->retry_ms : MACHINE_RETRY_MS, .actions = actions, .arg = arg);
 	m->due = m->heartbeat_due = MACHINE_NEVER;
 	return m;
 }

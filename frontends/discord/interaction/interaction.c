@@ -167,14 +167,9 @@ interaction_save(const struct interaction *interaction)
 struct interaction *
 interaction_restore(struct bot *bot, const json_t *saved)
 {
-	struct interaction *interaction = xcalloc(1, sizeof(*interaction));
-	interaction->bot = bot;
-	interaction->references = 1;
-	interaction->kind = INTERACTION_COMMAND;
-	interaction->options = json_object();
-	interaction->actor = json_deep_copy(json_object_get(saved, "actor"));
-	interaction->begun_ms = member_int(saved, "begun");
-	interaction->deferred = true;
+	struct interaction *interaction = xnew(struct interaction, .bot = bot, .references = 1, .kind = INTERACTION_COMMAND,
+		.options = json_object(), .actor = json_deep_copy(json_object_get(saved, "actor")),
+		.begun_ms = member_int(saved, "begun"), .deferred = true);
 	(void)snowflake_copy(interaction->channel, json_text_or_empty(saved, "channel"));
 	(void)snowflake_copy(interaction->parent, json_text_or_empty(saved, "parent"));
 	utf8_copy(interaction->token, sizeof(interaction->token), json_text_or_empty(saved, "token"));

@@ -49,8 +49,7 @@ on_tick(void *arg)
 struct later *
 later_new(struct bot *bot)
 {
-	struct later *later = xcalloc(1, sizeof(*later));
-	later->bot = bot;
+	struct later *later = xnew(struct later, .bot = bot);
 	(void)bot->host->timer_start(bot->host, TICK_MS, TICK_MS, on_tick, later, &later->timer, NULL);
 	return later;
 }

@@ -70,12 +70,8 @@ window_add(struct window *window, uint64_t now)
 struct limits *
 limits_new(unsigned per_second, unsigned invalid_max, unsigned wait_max_ms)
 {
-	struct limits *limits = xcalloc(1, sizeof(*limits));
-	limits->names = json_object();
-	limits->second = window_new(per_second, SECOND_MS);
-	limits->invalid = window_new(invalid_max, INVALID_MS);
-	limits->sweep_at = SWEEP_LEAST;
-	limits->wait_max = wait_max_ms;
+	struct limits *limits = xnew(struct limits, .names = json_object(), .second = window_new(per_second, SECOND_MS),
+		.invalid = window_new(invalid_max, INVALID_MS), .sweep_at = SWEEP_LEAST, .wait_max = wait_max_ms);
 	return limits;
 }
 
@@ -127,9 +123,7 @@ find(struct limits *limits, const struct route *route, bool create, uint64_t now
 		return NULL;
 	if (limits->count >= limits->sweep_at)
 		sweep(limits, false, now);
-	struct bucket *bucket = xcalloc(1, sizeof(*bucket));
-	bucket->key = STEAL(key);
-	bucket->chain = limits->chains[chain];
+	struct bucket *bucket = xnew(struct bucket, .key = STEAL(key), .chain = limits->chains[chain]);
 	limits->chains[chain] = bucket;
 	limits->count++;
 	return bucket;

@@ -751,16 +751,9 @@ rest_download(
 		rc = check_room(rest, 0, err);
 	if (rc != 0)
 		return rc;
-	struct call *call = xcalloc(1, sizeof(*call));
-	call->route.class = ROUTE_DOWNLOAD;
-	call->route.name = xstrdup("an attachment");
-	call->route.major = xstrdup("");
-	call->route.lane = xasprintf("download %llu", (unsigned long long)++rest->downloads);
-	call->method = xstrdup("GET");
-	call->url = xstrdup(url);
-	call->max_answer = max_size;
-	call->got = done;
-	call->arg = arg;
+	struct call *call = xnew(struct call, .route.class = ROUTE_DOWNLOAD, .route.name = xstrdup("an attachment"),
+		.route.major = xstrdup(""), .route.lane = xasprintf("download %llu", (unsigned long long)++rest->downloads),
+		.method = xstrdup("GET"), .url = xstrdup(url), .max_answer = max_size, .got = done, .arg = arg);
 	add_call(rest, call);
 	return 0;
 }

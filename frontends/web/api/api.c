@@ -41,11 +41,9 @@ bool
 api_has_get(const json_t *row)
 {
 	static const char *const whole[] = {"file", "task", "problems", "path", NULL};
-	size_t i;
-	const json_t *argument;
 	if (!member_is(row, "kind", "read"))
 		return false;
-	json_array_foreach(json_object_get(row, "args"), i, argument)
+	json_array_each(json_object_get(row, "args"), argument)
 		if (is_among(argument, "type", whole))
 			return false;
 	return true;
@@ -117,9 +115,9 @@ whole_number(const json_t *value)
 static void
 take_whole_numbers(const json_t *row, json_t *args)
 {
-	size_t i, k;
-	const json_t *argument, *item;
-	json_array_foreach(json_object_get(row, "args"), i, argument) {
+	size_t k;
+	const json_t *item;
+	json_array_each(json_object_get(row, "args"), argument) {
 		const char *name = json_text_or_empty(argument, "name");
 		json_t *value = json_object_get(args, name);
 		if (!member_is(argument, "type", "int") && !member_is(argument, "type", "id"))

@@ -66,9 +66,7 @@ end_streams(struct feed *feed, bool all)
 static void
 free_feed(struct feed *feed)
 {
-	free(feed->board);
-	free(feed->user);
-	free(feed);
+	free_all(feed->board, feed->user, feed);
 }
 
 /* Ends the streams whose clients have left, and feeds without a stream. */
@@ -146,10 +144,8 @@ static int
 open_feed(const struct visit *visit, const char *board, struct feed **ret_feed, struct kettle_error *err)
 {
 	struct web *web = visit->web;
-	struct feed *feed = xcalloc(1, sizeof(*feed));
-	*feed = (struct feed){.feeds = web->feeds,
-		.board = board ? xstrdup(board) : NULL,
-		.user = visit->actor == web->nobody ? NULL : xstrdup(json_text_or_empty(visit->actor, "name"))};
+	struct feed *feed = xnew(struct feed, .feeds = web->feeds, .board = board ? xstrdup(board) : NULL,
+		.user = visit->actor == web->nobody ? NULL : xstrdup(json_text_or_empty(visit->actor, "name")));
 	const struct kettle_subscription subscription = {.size = sizeof(subscription),
 		.actor = visit->actor,
 		.filter = json_object_get(visit->data, "filter"),
@@ -172,8 +168,7 @@ static void
 add_stream(struct feed *feed, struct http_request *http)
 {
 	struct feeds *feeds = feed->feeds;
-	struct stream *stream = xcalloc(1, sizeof(*stream));
-	*stream = (struct stream){.next = feed->streams, .feeds = feeds};
+	struct stream *stream = xnew(struct stream, .next = feed->streams, .feeds = feeds);
 	stream->http = http_stream_open(http, EVENTS_TYPE, respond_uncached, on_closed, stream);
 	feed->streams = stream;
 	feeds->streams++;
@@ -286,8 +281,7 @@ feeds_cut(struct feeds *feeds)
 struct feeds *
 feeds_new(struct web *web)
 {
-	struct feeds *feeds = xcalloc(1, sizeof(*feeds));
-	feeds->web = web;
+	struct feeds *feeds = xnew(struct feeds, .web = web);
 	return feeds;
 }
 

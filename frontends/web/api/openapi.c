@@ -29,17 +29,15 @@ lift(const json_t *schema, json_t *shared)
 {
 	if (json_is_array(schema)) {
 		json_t *list = json_array();
-		size_t i;
-		const json_t *item;
-		json_array_foreach(schema, i, item)
+		json_array_each(schema, item)
 			json_array_append_new(list, lift(item, shared));
 		return list;
 	}
 	if (!json_is_object(schema))
 		return json_copy((json_t *)schema);
-	json_t *copy = json_object(), *value;
-	const char *key, *title = json_text_or_null(schema, "title");
-	json_object_foreach((json_t *)schema, key, value)
+	json_t *copy = json_object();
+	const char *title = json_text_or_null(schema, "title");
+	json_object_each(schema, key, value)
 		json_object_set_new(copy, key, lift(value, shared));
 	if (!title)
 		return copy;
@@ -129,9 +127,7 @@ static json_t *
 body_schema(const json_t *row)
 {
 	json_t *properties = json_object(), *required = json_array();
-	size_t i;
-	const json_t *argument;
-	json_array_foreach(json_object_get(row, "args"), i, argument) {
+	json_array_each(json_object_get(row, "args"), argument) {
 		json_object_set_new(properties, json_text_or_empty(argument, "name"), body_argument(argument));
 		if (member_true(argument, "required"))
 			json_array_append(required, json_object_get(argument, "name"));
@@ -144,9 +140,7 @@ static json_t *
 parameters_of(const json_t *row)
 {
 	json_t *parameters = json_array();
-	size_t i;
-	const json_t *argument;
-	json_array_foreach(json_object_get(row, "args"), i, argument)
+	json_array_each(json_object_get(row, "args"), argument)
 		json_array_append_new(
 			parameters, json_pack("{s:s, s:O, s:b, s:o}", "in", "query", "name", json_object_get(argument, "name"),
 							"required", member_true(argument, "required"), "schema", argument_schema(argument, true)));
@@ -200,9 +194,7 @@ static void
 add_commands(const struct web *web, json_t *paths, json_t *shared)
 {
 	const json_t *answers = web->host->answers(web->host);
-	const char *name;
-	json_t *row;
-	json_object_foreach(web->commands, name, row) {
+	json_object_each(web->commands, name, row) {
 		AUTO_FREE char *path = xasprintf("/api/v1/%s", name);
 		AUTO_JSON json_t *answer = lift(json_object_get(answers, name), shared);
 		json_t *methods = json_object();
@@ -235,9 +227,9 @@ static void
 add_call(json_t *document, const json_t *security, const char *key, const json_t *call)
 {
 	const size_t size = strcspn(key, " ");
-	const char *path = key + size + 1, *status = json_text_or_null(call, "status"), *name;
-	json_t *parameters = path_parameters(path), *schema;
-	json_object_foreach(json_object_get(call, "query"), name, schema)
+	const char *path = key + size + 1, *status = json_text_or_null(call, "status");
+	json_t *parameters = path_parameters(path);
+	json_object_each(json_object_get(call, "query"), name, schema)
 		json_array_append_new(parameters, json_pack("{s:s, s:s, s:O}", "in", "query", "name", name, "schema", schema));
 	json_t *operation = json_pack("{s:s, s:O, s:[s], s:O, s:o, s:{s:{s:s, s:O}, s:{s:s}, s:{s:s}}}", "operationId", key,
 		"summary", json_object_get(call, "summary"), "tags", "KernelBot", "security",
@@ -256,13 +248,12 @@ add_call(json_t *document, const json_t *security, const char *key, const json_t
 json_t *
 openapi_make(const struct web *web)
 {
-	json_t *document = json_loads(openapi_base, 0, NULL), *call;
+	json_t *document = json_loads(openapi_base, 0, NULL);
 	AUTO_JSON json_t *others = json_loads(openapi_calls, 0, NULL);
 	json_t *shared = json_object_get(json_object_get(document, "components"), "schemas");
-	const char *key;
 	json_object_set_new(json_object_get(document, "info"), "version", json_string(web->host->version));
 	json_object_update(shared, json_object_get(others, "schemas"));
-	json_object_foreach(json_object_get(others, "calls"), key, call)
+	json_object_each(json_object_get(others, "calls"), key, call)
 		add_call(document, json_object_get(others, "security"), key, call);
 	add_commands(web, json_object_get(document, "paths"), shared);
 	return document;
@@ -284,14 +275,12 @@ static void
 add_arguments(struct buf *page, const json_t *operation)
 {
 	AUTO_BUF struct buf rows = {0};
-	json_t *content = json_object_get(json_object_get(operation, "requestBody"), "content"), *property;
-	const json_t *body = json_object_get(json_object_iter_value(json_object_iter(content)), "schema"), *parameter;
-	const char *name;
-	size_t i;
-	json_array_foreach(json_object_get(operation, "parameters"), i, parameter)
+	json_t *content = json_object_get(json_object_get(operation, "requestBody"), "content");
+	const json_t *body = json_object_get(json_object_iter_value(json_object_iter(content)), "schema");
+	json_array_each(json_object_get(operation, "parameters"), parameter)
 		add_argument(&rows, json_text_or_empty(parameter, "name"), json_object_get(parameter, "schema"),
 			member_true(parameter, "required"));
-	json_object_foreach(json_object_get(body, "properties"), name, property)
+	json_object_each(json_object_get(body, "properties"), name, property)
 		add_argument(&rows, name, property, list_has_text(json_object_get(body, "required"), name));
 	if (rows.len)
 		buf_printf(page, "<table><tr><th>argument<th>type<th>meaning\n%s</table>\n", rows.data);
@@ -302,14 +291,12 @@ openapi_page(const json_t *document)
 {
 	struct buf page = {0};
 	AUTO_BUF struct buf content = {0};
-	const char *path, *method;
-	json_t *methods, *operation;
 	buf_adds(&content,
 		"<p>Each command is a POST of its arguments, as a JSON object, to <code>/api/v1/COMMAND</code>. "
 		"Those with a GET take them as a query, too. <a href=\"/openapi.json\">The same as OpenAPI.</a></p>\n");
-	json_object_foreach(json_object_get(document, "paths"), path, methods) {
+	json_object_each(json_object_get(document, "paths"), path, methods) {
 		html_printf(&content, "<h2 id=\"%s\">%s</h2>\n", path, path);
-		json_object_foreach(methods, method, operation) {
+		json_object_each(methods, method, operation) {
 			const json_t *security = json_array_get(json_object_get(operation, "security"), 0);
 			const char *credential = json_object_iter_key(json_object_iter((json_t *)security));
 			html_printf(&content, "<p><b>%s</b>: %s.%s%s</p>\n", method, json_text_or_empty(operation, "summary"),

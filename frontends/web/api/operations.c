@@ -76,9 +76,7 @@ add_sample(struct buf *page, const char *name, const char *suffix, const char *l
 static void
 add_histogram(struct buf *page, const char *name, const char *labels, const json_t *histogram)
 {
-	size_t i;
-	const json_t *bucket;
-	json_array_foreach(json_object_get(histogram, "buckets"), i, bucket) {
+	json_array_each(json_object_get(histogram, "buckets"), bucket) {
 		const json_t *limit = json_object_get(bucket, "le");
 		AUTO_FREE char *le = json_is_number(limit) ? xasprintf("%g", json_number_value(limit)) : xstrdup("+Inf");
 		AUTO_FREE char *all = xasprintf("%s%sle=\"%s\"", labels, *labels ? "," : "", le);
@@ -94,11 +92,9 @@ add_histogram(struct buf *page, const char *name, const char *labels, const json
 static void
 add_values(struct buf *page, const char *name, const char *labels, const char *const *names, json_t *value)
 {
-	const char *key;
-	json_t *member;
 	if (json_is_number(value))
 		add_sample(page, name, "", labels, value);
-	json_object_foreach(value, key, member) {
+	json_object_each(value, key, member) {
 		AUTO_BUF struct buf all = {0};
 		buf_printf(&all, "%s%s", labels, *labels ? "," : "");
 		add_label(&all, names[0], key);
@@ -161,15 +157,13 @@ static void
 answer_metrics(struct visit *visit, json_t *result)
 {
 	AUTO_BUF struct buf page = {0};
-	size_t k;
-	const json_t *device;
 	for (size_t i = 0; i < ARRAY_SIZE(of_all); i++) {
 		add_family(&page, &of_all[i]);
 		add_member(&page, &of_all[i], "", result);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(of_devices); i++) {
 		add_family(&page, &of_devices[i]);
-		json_array_foreach(json_object_get(result, "devices"), k, device) {
+		json_array_each(json_object_get(result, "devices"), device) {
 			AUTO_BUF struct buf labels = {0};
 			add_label(&labels, "device", json_text_or_empty(device, "name"));
 			add_member(&page, &of_devices[i], labels.data, device);

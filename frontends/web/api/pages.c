@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "web/visit/respond.h"
@@ -61,9 +62,7 @@ remove_page(struct pages *pages, struct page **link)
 	pages->count--;
 	pages->bytes -= page->size;
 	http_content_unref(page->content);
-	free(page->key);
-	free(page->board);
-	free(page);
+	free_all(page->key, page->board, page);
 }
 
 /* The link to the page with this key, or to NULL where it would go. */
@@ -128,11 +127,9 @@ void
 pages_keep(struct pages *pages, const char *key, const char *board, uint64_t changes, const char *type,
 	const char *text, struct http_request *request)
 {
-	struct page *page = xcalloc(1, sizeof(*page));
-	*page = (struct page){.key = xstrdup(key),
-		.board = board ? xstrdup(board) : NULL,
+	struct page *page = xnew(struct page, .key = xstrdup(key), .board = board ? xstrdup(board) : NULL,
 		.size = strlen(text) + strlen(key),
-		.until_ms = pages->web->host->monotonic_ms(pages->web->host) + PAGES_KEEP_MS};
+		.until_ms = pages->web->host->monotonic_ms(pages->web->host) + PAGES_KEEP_MS);
 	page->content = respond_kept(type, text, strlen(text), page->tag);
 	struct http_content *content = http_content_ref(page->content);
 	char tag[TAG_SIZE];
@@ -198,8 +195,7 @@ pages_event(struct pages *pages, const json_t *event)
 struct pages *
 pages_new(struct web *web)
 {
-	struct pages *pages = xcalloc(1, sizeof(*pages));
-	*pages = (struct pages){.web = web, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct pages *pages = xnew(struct pages, .web = web, .lock = PTHREAD_MUTEX_INITIALIZER);
 	return pages;
 }
 

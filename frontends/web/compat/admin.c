@@ -44,9 +44,7 @@ static void
 answer_ids(struct visit *visit, json_t *result)
 {
 	json_t *ids = json_array();
-	size_t i;
-	const json_t *row;
-	json_array_foreach(result, i, row)
+	json_array_each(result, row)
 		json_array_append(ids, json_object_get(row, "id"));
 	const json_t *known = json_object_get(json_array_get(result, 0), "leaderboard_name");
 	AUTO_JSON json_t *listed = json_pack("{s:o, s:o}", "submission_ids", ids, "leaderboard",
@@ -58,9 +56,7 @@ answer_ids(struct visit *visit, json_t *result)
 static const char *
 board_of(const json_t *boards, long long id)
 {
-	size_t i;
-	const json_t *board;
-	json_array_foreach(boards, i, board)
+	json_array_each(boards, board)
 		if (member_int(board, "id") == id)
 			return json_text_or_empty(board, "name");
 	return NULL;
@@ -171,11 +167,10 @@ limit_of(const json_t *limit, const json_t *board)
 static void
 answer_limits(struct visit *visit, json_t *result)
 {
-	const json_t *board = json_object_get(result, "leaderboard"), *body = json_object_get(visit->data, "body"), *limit;
+	const json_t *board = json_object_get(result, "leaderboard"), *body = json_object_get(visit->data, "body");
 	const char *category = json_text_or_null(body, "mode_category"), *device = json_text_or_empty(body, "device");
 	AUTO_JSON json_t *limits = json_array(), *one = NULL;
-	size_t i;
-	json_array_foreach(json_object_get(visit->data, "limits"), i, limit) {
+	json_array_each(json_object_get(visit->data, "limits"), limit) {
 		json_t *shown = limit_of(limit, board);
 		json_array_append_new(limits, shown);
 		if (category && member_is(limit, "category", category) &&

@@ -52,9 +52,7 @@ void
 compat_answer_gpus(struct visit *visit, json_t *result)
 {
 	json_t *names = json_array();
-	size_t i;
-	const json_t *device;
-	json_array_foreach(json_object_get(result, "devices"), i, device)
+	json_array_each(json_object_get(result, "devices"), device)
 		json_array_append(names, json_object_get(device, "device"));
 	compat_answer(visit, STATUS_OK, names);
 }
@@ -65,9 +63,7 @@ compat_answer_gpus(struct visit *visit, json_t *result)
 static void
 count_units(const json_t *device, json_int_t *ret_running, json_int_t *ret_slots, const char **ret_reason)
 {
-	size_t i;
-	const json_t *unit;
-	json_array_foreach(json_object_get(device, "units"), i, unit) {
+	json_array_each(json_object_get(device, "units"), unit) {
 		const char *state = json_text_or_empty(unit, "state");
 		*ret_running += member_int(unit, "running");
 		if (strcmp(state, "disabled") != 0 && strcmp(state, "removed") != 0)
@@ -80,11 +76,9 @@ count_units(const json_t *device, json_int_t *ret_running, json_int_t *ret_slots
 json_t *
 compat_queue(const json_t *devices, const char *name)
 {
-	size_t i;
-	const json_t *device;
 	json_int_t running = 0, slots = 0;
 	const char *reason = NULL;
-	json_array_foreach(devices, i, device) {
+	json_array_each(devices, device) {
 		const char *known = json_text_or_empty(device, "name");
 		if (strcasecmp(known, name) != 0)
 			continue;
@@ -120,10 +114,9 @@ ranking_of(const json_t *result)
 void
 compat_answer_ranking(struct visit *visit, json_t *result)
 {
-	json_t *entries = json_deep_copy(json_object_get(ranking_of(result), "entries")), *entry;
-	size_t i;
+	json_t *entries = json_deep_copy(json_object_get(ranking_of(result), "entries"));
 	/* A number here alone: everywhere else KernelBot has it as text. */
-	json_array_foreach(entries, i, entry)
+	json_array_each(entries, entry)
 		json_object_set_new(entry, "user_id", json_integer(strtoll(json_text_or_empty(entry, "user_id"), NULL, 10)));
 	compat_answer(visit, STATUS_OK, entries ? entries : json_array());
 }

@@ -66,9 +66,8 @@ errors_of(const json_t *run)
 static json_t *
 compilation_of(const json_t *job)
 {
-	size_t i;
-	const json_t *step, *told = NULL;
-	json_array_foreach(json_object_get(job, "compilation"), i, step)
+	const json_t *told = NULL;
+	json_array_each(json_object_get(job, "compilation"), step)
 		if (!told || member_true(told, "passed"))
 			told = step;
 	if (!told)
@@ -142,10 +141,8 @@ static json_t *
 runs_of(const json_t *submission)
 {
 	json_t *runs = json_array();
-	size_t i, k;
-	const json_t *job, *run;
-	json_array_foreach(json_object_get(submission, "jobs"), i, job) {
-		json_array_foreach(json_object_get(job, "runs"), k, run)
+	json_array_each(json_object_get(submission, "jobs"), job) {
+		json_array_each(json_object_get(job, "runs"), run)
 			json_array_append_new(runs, run_of(run, job));
 		if (json_array_size(json_object_get(job, "runs")) == 0 && member_is(job, "state", "failed"))
 			json_array_append_new(runs, failed_build(submission, job));
@@ -203,10 +200,9 @@ results_admin(const json_t *submission)
 	static const char *const names[] = {
 		"leaderboard_id", "leaderboard_name", "file_name", "user_id", "submission_time", "done", "code", NULL};
 	json_t *shown = results_members(submission, names), *runs = json_array();
-	const json_t *ended = json_object_get(submission, "job"), *job, *run;
-	size_t i, k;
-	json_array_foreach(json_object_get(submission, "jobs"), i, job)
-		json_array_foreach(json_object_get(job, "runs"), k, run)
+	const json_t *ended = json_object_get(submission, "job");
+	json_array_each(json_object_get(submission, "jobs"), job)
+		json_array_each(json_object_get(job, "runs"), run)
 			json_array_append_new(runs, whole_run(run, job));
 	json_object_update_new(
 		shown, json_pack("{s:o, s:o, s:o, s:o, s:o}", "submission_id", member_or_null(submission, "id"), "runs", runs,
@@ -277,10 +273,8 @@ json_t *
 results_job(const json_t *submission, const json_t *job)
 {
 	json_t *runs = json_object();
-	size_t i;
-	const json_t *run;
 	bool has_failed = member_is(job, "state", "error") || member_is(job, "state", "cancelled");
-	json_array_foreach(json_object_get(job, "runs"), i, run)
+	json_array_each(json_object_get(job, "runs"), run)
 		if (!member_true(run, "secret"))
 			put_entry(runs, run, job);
 	if (json_object_size(runs) == 0 && json_array_size(json_object_get(job, "compilation")) > 0)
@@ -310,12 +304,10 @@ results_report(const json_t *submission, const json_t *job)
 static bool
 says_what_is_wrong(const json_t *job)
 {
-	size_t i;
-	const json_t *one;
 	bool says = false;
-	json_array_foreach(json_object_get(job, "compilation"), i, one)
+	json_array_each(json_object_get(job, "compilation"), one)
 		says = says || !member_true(one, "passed");
-	json_array_foreach(json_object_get(job, "runs"), i, one)
+	json_array_each(json_object_get(job, "runs"), one)
 		says = says || (!member_true(one, "passed") && !member_true(one, "secret"));
 	return says;
 }
@@ -324,9 +316,7 @@ const char *
 results_failure(const json_t *submission)
 {
 	const char *why = json_text_or_null(json_object_get(submission, "job"), "error");
-	size_t i;
-	const json_t *job;
-	json_array_foreach(json_object_get(submission, "jobs"), i, job) {
+	json_array_each(json_object_get(submission, "jobs"), job) {
 		bool is_judged = member_is(job, "state", "failed") || member_is(job, "state", "timed_out");
 		if (!member_is(job, "state", "passed") && !(is_judged && says_what_is_wrong(job)))
 			return why ? why : "It did not pass.";
@@ -340,9 +330,8 @@ json_t *
 results_traces(const json_t *job)
 {
 	json_t *traces = json_array();
-	size_t i, len = strlen(PROFILE_STEP);
-	const json_t *artifact;
-	json_array_foreach(json_object_get(job, "artifacts"), i, artifact) {
+	size_t len = strlen(PROFILE_STEP);
+	json_array_each(json_object_get(job, "artifacts"), artifact) {
 		const char *step = json_text_or_empty(artifact, "step");
 		if (strncmp(step, PROFILE_STEP, len) == 0 && member_is(artifact, "name", PACK) &&
 			!json_is_string(json_object_get(artifact, "expired")))
@@ -364,9 +353,7 @@ results_put_trace(json_t *result, const char *run, const char *base64)
 void
 results_need_ncu(json_t *result, json_int_t submission)
 {
-	const char *key;
-	json_t *entry;
-	json_object_foreach(json_object_get(result, "runs"), key, entry) {
+	json_object_each(json_object_get(result, "runs"), key, entry) {
 		json_t *ran = json_object_get(entry, "run"), *profile = json_object_get(entry, "profile");
 		if (!json_is_object(ran) || (member_is(profile, "profiler", NCU) && *json_text_or_empty(profile, "trace")))
 			continue;

@@ -86,9 +86,7 @@ static void
 on_places(struct visit *visit, json_t *result)
 {
 	struct follow *follow = visit->state;
-	size_t i;
-	const json_t *place;
-	json_array_foreach(json_object_get(result, "places"), i, place)
+	json_array_each(json_object_get(result, "places"), place)
 		if (json_object_get(place, "place") || json_object_get(place, "waits"))
 			progress_queued(follow->progress, json_text_or_empty(place, "device"), int_or(place, "place", -1),
 				int_or(place, "wait_s", -1), json_text_or_empty(place, "waits"));
@@ -140,9 +138,7 @@ make_chunk(void *arg)
 	struct sending *sending = arg;
 	json_t *value = json_object_get(sending->data, "result");
 	json_t *result = json_array_get(json_object_get(value, "results"), 0);
-	size_t i;
-	const json_t *trace;
-	json_array_foreach(json_object_get(sending->data, "traces"), i, trace) {
+	json_array_each(json_object_get(sending->data, "traces"), trace) {
 		const char *path = json_text_or_null(trace, "path");
 		AUTO_FREE char *base64 = path ? take_file(path, (size_t)member_int(trace, "size")) : NULL;
 		if (base64)
@@ -167,8 +163,7 @@ send_result(struct visit *visit)
 {
 	const struct kettle_host *host = visit->web->host;
 	struct kettle_error err = {0};
-	struct sending *sending = xmalloc(sizeof(*sending));
-	*sending = (struct sending){.visit = visit, .data = json_deep_copy(visit->data)};
+	struct sending *sending = xnew(struct sending, .visit = visit, .data = json_deep_copy(visit->data));
 	if (host->work(host, make_chunk, send_chunk, sending, &err) == 0)
 		return;
 	json_decref(sending->data);
@@ -206,9 +201,8 @@ put_metadata(struct visit *visit, json_t *task)
 {
 	const json_t *cases = json_object_get(json_object_get(task, "task"), "benchmarks");
 	json_t *results = json_object_get(json_object_get(visit->data, "result"), "results");
-	json_t *result = json_array_get(results, 0), *specs = json_object(), *entry;
-	const char *key;
-	json_object_foreach(json_object_get(result, "runs"), key, entry) {
+	json_t *result = json_array_get(results, 0), *specs = json_object();
+	json_object_each(json_object_get(result, "runs"), key, entry) {
 		const char *index = strrchr(key, '.');
 		json_t *one = index ? json_array_get(cases, strtoul(index + 1, NULL, 10)) : NULL;
 		if (one)
@@ -226,9 +220,7 @@ fitting(json_t *traces)
 {
 	json_t *list = json_array();
 	json_int_t left = TRACES_BYTES_MAX;
-	size_t i;
-	json_t *trace;
-	json_array_foreach(traces, i, trace)
+	json_array_each(traces, trace)
 		if (member_int(trace, "size") > 0 && member_int(trace, "size") <= left) {
 			left -= member_int(trace, "size");
 			json_array_append(list, trace);
@@ -289,8 +281,6 @@ compat_follow(struct visit *visit, json_t *result)
 	struct kettle_error err = {0};
 	struct follow *follow = xcalloc(1, sizeof(*follow));
 	json_t *jobs = json_array();
-	size_t i;
-	const json_t *job;
 	*follow = (struct follow){.visit = visit, .begun_ms = host->monotonic_ms(host)};
 	follow->progress = progress_new(&follow->term, true);
 	visit->state = follow;
@@ -298,7 +288,7 @@ compat_follow(struct visit *visit, json_t *result)
 	(void)json_object_del(visit->data, "args");
 	json_object_set(visit->data, "id", json_object_get(result, "id"));
 	json_object_set_new(visit->data, "jobs", jobs);
-	json_array_foreach(json_object_get(result, "jobs"), i, job) {
+	json_array_each(json_object_get(result, "jobs"), job) {
 		json_array_append(jobs, json_object_get(job, "job"));
 		progress_queued(follow->progress, json_text_or_empty(job, "device"), -1, -1, "");
 	}

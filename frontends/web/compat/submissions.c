@@ -74,9 +74,7 @@ static json_t *
 listed_runs(const json_t *row)
 {
 	json_t *runs = json_array();
-	size_t i;
-	const json_t *run;
-	json_array_foreach(json_object_get(row, "runs"), i, run)
+	json_array_each(json_object_get(row, "runs"), run)
 		if (json_is_number(json_object_get(run, "score")))
 			json_array_append_new(runs, json_pack("{s:O, s:O}", "gpu_type", json_object_get(run, "gpu_type"), "score",
 											json_object_get(run, "score")));
@@ -88,9 +86,7 @@ compat_answer_submissions(struct visit *visit, json_t *result)
 {
 	static const char *const names[] = {"id", "leaderboard_name", "submission_time", "done", NULL};
 	json_t *rows = json_array();
-	size_t i;
-	const json_t *row;
-	json_array_foreach(result, i, row) {
+	json_array_each(result, row) {
 		json_t *shown = results_members(row, names);
 		json_object_set_new(shown, "file_name", shown_name(json_text_or_empty(row, "file_name")));
 		json_object_set_new(shown, "runs", listed_runs(row));

@@ -79,10 +79,8 @@ free_visit(struct visit *visit)
 {
 	if (visit->free_state)
 		visit->free_state(visit->state);
-	json_decref(visit->actor);
-	json_decref(visit->data);
-	free(visit->address);
-	free(visit);
+	json_decref_all(visit->actor, visit->data);
+	free_all(visit->address, visit);
 }
 
 void
@@ -181,15 +179,10 @@ void
 visit_begin(struct web *web, struct http_request *request, const char *token, uint64_t limit_ms, visit_fn start,
 	visit_fail_fn fail, json_t *data_take, const void *about)
 {
-	struct visit *visit = xcalloc(1, sizeof(*visit));
-	*visit = (struct visit){.web = web,
-		.request = request,
-		.data = data_take ? data_take : json_object(),
-		.about = about,
-		.fail = fail,
-		.then = start,
-		.address = xstrdup(http_address(request)),
-		.until_ms = limit_ms ? web->host->monotonic_ms(web->host) + limit_ms : UINT64_MAX};
+	struct visit *visit =
+		xnew(struct visit, .web = web, .request = request, .data = data_take ? data_take : json_object(),
+			.about = about, .fail = fail, .then = start, .address = xstrdup(http_address(request)),
+			.until_ms = limit_ms ? web->host->monotonic_ms(web->host) + limit_ms : UINT64_MAX);
 	if (!open_visit(web->visits, visit)) {
 		struct kettle_error err = {0};
 		(void)kettle_fail(&err, KETTLE_ERATE, "Too many of your requests are in progress: wait until one is answered.");
@@ -423,8 +416,7 @@ visits_cut(struct visits *visits)
 struct visits *
 visits_new(struct web *web)
 {
-	struct visits *visits = xcalloc(1, sizeof(*visits));
-	*visits = (struct visits){.web = web, .lock = PTHREAD_MUTEX_INITIALIZER};
+	struct visits *visits = xnew(struct visits, .web = web, .lock = PTHREAD_MUTEX_INITIALIZER);
 	return visits;
 }
 

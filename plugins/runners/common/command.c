@@ -148,8 +148,7 @@ command_run(struct commands *commands, const struct arguments *arguments, const 
 	struct kettle_error *err)
 {
 	const struct kettle_host *host = commands->host;
-	struct command *command = xcalloc(1, sizeof(*command));
-	*command = (struct command){.commands = commands, .use = *use, .next = commands->list};
+	struct command *command = xnew(struct command, .commands = commands, .use = *use, .next = commands->list);
 	const char *slash = strrchr(arguments->list[0], '/');
 	(void)snprintf(command->name, sizeof(command->name), "%s", slash ? slash + 1 : arguments->list[0]);
 	const struct kettle_spawn spawn = {

@@ -54,8 +54,7 @@ download_remove(struct download *download)
 		(void)unlink(download->path);
 	if (download->folder)
 		(void)rmdir(download->folder);
-	free(STEAL(download->path));
-	free(STEAL(download->folder));
+	free_all(STEAL(download->path), STEAL(download->folder));
 }
 
 int

@@ -41,8 +41,7 @@ free_job(struct exec_client *lines, struct exec_job *job)
 {
 	if (job->own)
 		lines->ops->release(lines->arg, job);
-	free(job->line);
-	free(job);
+	free_all(job->line, job);
 }
 
 void
@@ -519,8 +518,7 @@ int
 exec_client_doctor(
 	struct exec_client *lines, const struct arguments *argv, kettle_answer done, void *arg, struct kettle_error *err)
 {
-	struct doctor *doctor = xcalloc(1, sizeof(*doctor));
-	*doctor = (struct doctor){.lines = lines, .done = done, .arg = arg};
+	struct doctor *doctor = xnew(struct doctor, .lines = lines, .done = done, .arg = arg);
 	const struct command_use use = {.on_line = on_doctor_line,
 		.on_stderr = on_doctor_stderr,
 		.on_end = on_doctor_ended,
@@ -566,8 +564,7 @@ exec_client_submit(struct exec_client *lines, const struct kettle_job *descripti
 	job->line = xasprintf("%s\n", text);
 	int rc = lines->ready ? write_run(lines, job, err) : 0;
 	if (rc < 0) {
-		free(job->line);
-		free(job);
+		free_all(job->line, job);
 		return rc;
 	}
 	job->next = lines->jobs;
@@ -592,8 +589,8 @@ int
 exec_client_describe(
 	struct exec_client *lines, const json_t *unit, kettle_answer done, void *arg, struct kettle_error *err)
 {
-	struct describe_request *request = xmalloc(sizeof(*request));
-	*request = (struct describe_request){done, arg, member_true(unit, "brief"), lines->requests};
+	struct describe_request *request =
+		xnew(struct describe_request, done, arg, member_true(unit, "brief"), lines->requests);
 	lines->requests = request;
 	if (!lines->facts)
 		return 0;
@@ -614,8 +611,7 @@ exec_client_heartbeat(struct exec_client *lines, void (*done)(void *arg, const s
 		rc = exec_client_write(lines, json_pack("{s:s}", "op", "heartbeat"), err);
 	if (rc < 0)
 		return rc;
-	struct heartbeat_request *request = xmalloc(sizeof(*request));
-	*request = (struct heartbeat_request){done, arg, lines->heartbeats};
+	struct heartbeat_request *request = xnew(struct heartbeat_request, done, arg, lines->heartbeats);
 	lines->heartbeats = request;
 	return 0;
 }

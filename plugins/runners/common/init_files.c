@@ -36,10 +36,7 @@ work(void *arg)
 static void
 free_init(struct init *init)
 {
-	json_decref(init->section);
-	json_decref(init->args);
-	json_decref(init->files);
-	json_decref(init->next);
+	json_decref_all(init->section, init->args, init->files, init->next);
 	free(init);
 }
 
@@ -56,14 +53,8 @@ int
 init_run(const struct kettle_host *host, const json_t *section, const json_t *args,
 	int (*write)(struct init *init, struct kettle_error *err), kettle_answer done, void *arg, struct kettle_error *err)
 {
-	struct init *init = xcalloc(1, sizeof(*init));
-	*init = (struct init){.section = json_deep_copy(section),
-		.args = json_deep_copy(args),
-		.files = json_array(),
-		.next = json_array(),
-		.write = write,
-		.done = done,
-		.arg = arg};
+	struct init *init = xnew(struct init, .section = json_deep_copy(section), .args = json_deep_copy(args),
+		.files = json_array(), .next = json_array(), .write = write, .done = done, .arg = arg);
 	int rc = host->work(host, work, after, init, err);
 	if (rc < 0)
 		free_init(init);
@@ -162,11 +153,9 @@ int
 init_options_check(const json_t *args, const char *const *names, struct kettle_error *err)
 {
 	AUTO_BUF struct buf known = {0};
-	const char *name;
-	json_t *value;
 	for (size_t i = 0; names[i]; i++)
 		buf_printf(&known, "%s`%s`", i ? ", " : "", names[i]);
-	json_object_foreach(json_object_get(args, "options"), name, value) {
+	json_object_each(json_object_get(args, "options"), name, value) {
 		size_t i = 0;
 		while (names[i] && strcmp(names[i], name) != 0)
 			i++;

@@ -61,14 +61,8 @@ static void
 free_job(struct remote_job *job)
 {
 	explicit_bzero(job->key, sizeof(job->key));
-	json_decref(job->unit);
-	json_decref(job->handle);
-	free(job->ref);
-	free(job->name);
-	free(job->spool);
-	free(job->envelope);
-	free(job->run);
-	free(job);
+	json_decref_all(job->unit, job->handle);
+	free_all(job->ref, job->name, job->spool, job->envelope, job->run, job);
 }
 
 void
@@ -455,9 +449,7 @@ on_packed(void *arg)
 		json_object_set_new(job->handle, "at", json_integer(job->remote->host->utc_ms(job->remote->host)));
 		remote_store(job);
 	}
-	free(packing->envelope);
-	free(packing->text);
-	free(packing);
+	free_all(packing->envelope, packing->text, packing);
 	remote_job_release(job);
 }
 
@@ -507,16 +499,14 @@ remote_submit(void *self, const struct kettle_job *description, const json_t *pl
 	else
 		hash_plan(plan, hash);
 	AUTO_JSON json_t *content = json_pack("{s:O, s:O}", "unit", description->unit, "plan", plan);
-	struct packing *packing = xcalloc(1, sizeof(*packing));
-	packing->text = json_dumps(content, JSON_COMPACT);
+	struct packing *packing = xnew(struct packing, .text = json_dumps(content, JSON_COMPACT));
 	packing->size = strlen(packing->text);
 	struct remote_job *job = packing->job = add_job(remote, description, hash, REMOTE_PACKING);
 	job->handle = json_pack("{s:s}", "name", job->name);
 	job->busy = 1;
 	rc = remote->host->work(remote->host, pack, on_packed, packing, err);
 	if (rc < 0) {
-		free(packing->text);
-		free(packing);
+		free_all(packing->text, packing);
 		remote_job_end(job, NULL);
 		remote_job_release(job);
 		return rc;

@@ -35,9 +35,7 @@ struct opening {
 static struct opening *
 opening_new(int fd_take, const char *path)
 {
-	struct opening *opening = xcalloc(1, sizeof(*opening));
-	opening->fd = fd_take;
-	opening->path = path ? xstrdup(path) : NULL;
+	struct opening *opening = xnew(struct opening, .fd = fd_take, .path = path ? xstrdup(path) : NULL);
 	return opening;
 }
 
@@ -47,9 +45,7 @@ opening_free(struct opening *opening)
 	if (opening->fd >= 0)
 		close(opening->fd);
 	json_decref(opening->completion);
-	free(opening->run);
-	free(opening->path);
-	free(opening);
+	free_all(opening->run, opening->path, opening);
 }
 
 static int

@@ -94,12 +94,10 @@ answer_artifact(const json_t *body, const char *name, struct artifact_facts *ret
 {
 	const json_t *artifacts = json_object_get(body, "artifacts");
 	struct artifact_facts newest = {0};
-	size_t i;
-	json_t *artifact;
 	if (!json_is_array(artifacts) || json_array_size(artifacts) > ANSWER_LIST_MAX)
 		return kettle_fail(
 			err, KETTLE_EIO, "GitHub's answer is not a list of artifacts: it lacks `artifacts`, or is too long.");
-	json_array_foreach((json_t *)artifacts, i, artifact) {
+	json_array_each(artifacts, artifact) {
 		struct artifact_facts facts = {.id = member_id(artifact, "id"), .expired = member_true(artifact, "expired")};
 		json_int_t size = member_int(artifact, "size_in_bytes");
 		if (!member_is(artifact, "name", name) || facts.id <= newest.id)

@@ -64,14 +64,8 @@ now_ms(const struct api *api)
 static void
 free_call(struct api_call *call)
 {
-	free(call->method);
-	free(call->url);
-	free(call->body);
-	free(call->etag);
-	free(call->text);
-	free(call->ret_etag);
-	free(call->location);
-	free(call->message);
+	free_all(
+		call->method, call->url, call->body, call->etag, call->text, call->ret_etag, call->location, call->message);
 	json_decref(call->parsed);
 	free(call);
 }
@@ -332,18 +326,14 @@ api_pump(void *arg)
 struct api_call *
 api_send(struct api *api, const struct api_request *request)
 {
-	struct api_call *call = xcalloc(1, sizeof(*call));
-	*call = (struct api_call){.api = api,
-		.host = api->host,
+	struct api_call *call = xnew(struct api_call, .api = api, .host = api->host,
 		.change = request->method && strcmp(request->method, "GET") != 0,
 		.method = xstrdup(request->method ? request->method : "GET"),
 		.url = xasprintf("%s%s", api->base, request->path),
 		.body = request->body ? json_dumps(request->body, JSON_COMPACT) : NULL,
 		.etag = request->etag ? xstrdup(request->etag) : NULL,
-		.max_body = request->max_body ? request->max_body : API_BODY_MAX,
-		.token = request->token,
-		.done = request->done,
-		.arg = request->arg};
+		.max_body = request->max_body ? request->max_body : API_BODY_MAX, .token = request->token,
+		.done = request->done, .arg = request->arg);
 	link_call(api, call, request->urgent);
 	pump_at(api, 0);
 	return call;
@@ -416,9 +406,7 @@ api_free(struct api *api)
 		return;
 	api_stop(api);
 	tokens_free(&api->tokens);
-	free(api->base);
-	free(api->version);
-	free(api);
+	free_all(api->base, api->version, api);
 }
 
 size_t

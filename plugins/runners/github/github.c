@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "runners/common/options.h"
 #include "runners/github/github.h"
@@ -153,9 +153,7 @@ static void
 add_runs(struct run *status, const json_t *runs)
 {
 	const char *state = listed[status->lists % ARRAY_SIZE(listed)].state;
-	size_t i;
-	json_t *entry;
-	json_array_foreach((json_t *)runs, i, entry) {
+	json_array_each(runs, entry) {
 		struct run_facts facts;
 		if (answer_run(entry, &facts, NULL) < 0)
 			continue;
@@ -206,11 +204,9 @@ void
 github_list_runs(struct remote_job *job)
 {
 	struct github *github = job->remote->self;
-	const char *key;
-	json_t *place;
 	struct run *status = job->own = xcalloc(1, sizeof(*status));
 	*status = (struct run){.job = job, .github = github, .places = json_array(), .found = json_array()};
-	json_object_foreach(github->places, key, place)
+	json_object_each(github->places, key, place)
 		json_array_append(status->places, place);
 	request_list(status);
 }

@@ -27,8 +27,7 @@ result_files_free(struct result_files *files)
 {
 	if (files->result >= 0)
 		close(files->result);
-	free(files->report);
-	free(files->error);
+	free_all(files->report, files->error);
 	*files = RESULT_FILES_NONE;
 }
 

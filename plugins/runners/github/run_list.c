@@ -170,9 +170,7 @@ static int64_t
 take_page(const struct run_list *list, const json_t *page)
 {
 	int64_t oldest_ms = INT64_MAX;
-	size_t i;
-	json_t *entry;
-	json_array_foreach((json_t *)page, i, entry) {
+	json_array_each(page, entry) {
 		struct run_facts facts;
 		if (answer_run(entry, &facts, NULL) < 0)
 			continue; /* not seen, so its run is looked at by id */
@@ -246,12 +244,8 @@ list_of(const struct run *run)
 	struct run_list *there = find_list(run);
 	if (there)
 		return there;
-	struct run_list *list = xcalloc(1, sizeof(*list));
-	*list = (struct run_list){.github = run->github,
-		.next = run->github->lists,
-		.repo = xstrdup(run->place.repo),
-		.workflow = xstrdup(run->place.workflow),
-		.token = run->token};
+	struct run_list *list = xnew(struct run_list, .github = run->github, .next = run->github->lists,
+		.repo = xstrdup(run->place.repo), .workflow = xstrdup(run->place.workflow), .token = run->token);
 	run->github->lists = list;
 	return list;
 }
@@ -305,9 +299,6 @@ run_lists_free(struct github *github)
 		github->lists = list->next;
 		if (list->call)
 			api_cancel(list->call);
-		free(list->repo);
-		free(list->workflow);
-		free(list->etag);
-		free(list);
+		free_all(list->repo, list->workflow, list->etag, list);
 	}
 }

@@ -55,13 +55,9 @@ begin(struct remote_job *job)
 		remote_lost(job, KETTLE_LOSS_UNKNOWN_JOB, "%s", err.message);
 		return false;
 	}
-	struct run *run = xcalloc(1, sizeof(*run));
-	*run = (struct run){.job = job,
-		.github = job->remote->self,
-		.place = place,
-		.id = member_int(job->handle, "run"),
-		.attempt = 1,
-		.publish_until = runs_now_ms(job->remote->self) + LINK_WAIT_MS};
+	struct run *run =
+		xnew(struct run, .job = job, .github = job->remote->self, .place = place, .id = member_int(job->handle, "run"),
+			.attempt = 1, .publish_until = runs_now_ms(job->remote->self) + LINK_WAIT_MS);
 	job->own = run;
 	return run->id;
 }
@@ -97,8 +93,7 @@ release(struct remote_job *job)
 		return;
 	end_requests(run);
 	free(STEAL(run->etag));
-	json_decref(run->places);
-	json_decref(run->found);
+	json_decref_all(run->places, run->found);
 	run->job = NULL;
 	if (!run->publishing)
 		free(run);

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/sanitize_text.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 
 #define CONNECT_MS 10000
@@ -185,10 +185,7 @@ static void
 free_request(struct modal_request *request)
 {
 	json_decref(request->json);
-	free(request->app_url);
-	free(request->url);
-	free(request->body);
-	free(request);
+	free_all(request->app_url, request->url, request->body, request);
 }
 
 static void
@@ -262,8 +259,7 @@ api_send(struct modal *modal, const char *path, const char *job, const void *bod
 	AUTO_FREE char *key = job ? xasprintf("Idempotency-Key: %s", job) : NULL;
 	const char *headers[] = {modal->key, modal->secret, "Accept: application/json, application/octet-stream",
 		body ? "Content-Type: application/octet-stream" : key, body ? key : NULL, NULL};
-	struct modal_request *request = xcalloc(1, sizeof(*request));
-	*request = (struct modal_request){.modal = modal, .done = done, .arg = arg};
+	struct modal_request *request = xnew(struct modal_request, .modal = modal, .done = done, .arg = arg);
 	const struct kettle_http_request http = {
 		.size = sizeof(http),
 		.method = body ? "POST" : "GET",

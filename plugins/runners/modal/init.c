@@ -75,9 +75,7 @@ make_devices(const json_t *args, json_t **ret_devices, struct kettle_error *err)
 	AUTO_JSON json_t *common = json_pack("{s:I, s:s*, s:s*, s:O*, s:O*}", "timeout", (json_int_t)timeout, "image",
 		init_option(args, "image"), "python", init_option(args, "python"), "apt", apt, "packages", packages);
 	AUTO_JSON json_t *names = split(given), *devices = json_array();
-	size_t i;
-	const json_t *text;
-	json_array_foreach(names, i, text) {
+	json_array_each(names, text) {
 		int rc = add_device(devices, json_string_value(text), common, err);
 		if (rc < 0)
 			return rc;

@@ -77,14 +77,8 @@ destroy(void *self)
 		return;
 	remote_close(&slurm->remote);
 	arguments_free(&slurm->commands.environment);
-	json_decref(slurm->section);
-	json_decref(slurm->arrays);
-	free(slurm->folder);
-	free(slurm->exec);
-	free(slurm->config);
-	free(slurm->unlisted);
-	free(slurm->unsent);
-	free(slurm);
+	json_decref_all(slurm->section, slurm->arrays);
+	free_all(slurm->folder, slurm->exec, slurm->config, slurm->unlisted, slurm->unsent, slurm);
 }
 
 static int

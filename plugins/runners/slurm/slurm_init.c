@@ -86,10 +86,7 @@ finish(struct unpacking *unpacking, const struct kettle_error *err)
 	struct slurm *slurm = unpacking->slurm;
 	unpacking->done(unpacking->arg, err, err->code < 0 ? NULL : unpacking->result);
 	json_decref(unpacking->result);
-	free(unpacking->folder);
-	free(unpacking->target);
-	free(unpacking->fresh);
-	free(unpacking);
+	free_all(unpacking->folder, unpacking->target, unpacking->fresh, unpacking);
 	slurm_work_done(slurm);
 }
 
@@ -163,15 +160,13 @@ int
 slurm_init(void *self, const json_t *args, kettle_answer done, void *arg, struct kettle_error *err)
 {
 	struct slurm *slurm = self;
-	struct unpacking *unpacking = xcalloc(1, sizeof(*unpacking));
-	*unpacking = (struct unpacking){
-		.slurm = slurm, .folder = xstrdup(json_text_or_empty(args, "folder")), .done = done, .arg = arg};
+	struct unpacking *unpacking = xnew(struct unpacking, .slurm = slurm,
+		.folder = xstrdup(json_text_or_empty(args, "folder")), .done = done, .arg = arg);
 	slurm->busy++;
 	int rc = init_run(slurm->host, slurm->section, args, write_files, on_written, unpacking, err);
 	if (rc == 0)
 		return 0;
-	free(unpacking->folder);
-	free(unpacking);
+	free_all(unpacking->folder, unpacking);
 	slurm->busy--;
 	return rc;
 }

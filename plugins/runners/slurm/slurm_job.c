@@ -104,9 +104,8 @@ leave_array(struct slurm_job *own)
 static bool
 any_task(const struct slurm_job *own, bool (*fits)(const struct slurm_job *task, const struct slurm_job *own))
 {
-	const char *number;
-	json_t *name, *tasks = own->array ? json_object_get(slurm_of(own)->arrays, own->array) : NULL;
-	json_object_foreach(tasks, number, name) {
+	json_t *tasks = own->array ? json_object_get(slurm_of(own)->arrays, own->array) : NULL;
+	json_object_each(tasks, number, name) {
 		const struct slurm_job *task = slurm_job_find(slurm_of(own), json_string_value(name));
 		if (task && fits(task, own))
 			return true;
@@ -228,13 +227,7 @@ on_visited(void *arg)
 		}
 		visit->then(own, visit);
 	}
-	free(visit->folder);
-	free(visit->name);
-	free(visit->array);
-	free(visit->words);
-	free(visit->id);
-	free(visit->why);
-	free(visit);
+	free_all(visit->folder, visit->name, visit->array, visit->words, visit->id, visit->why, visit);
 	slurm_go_on(slurm);
 	slurm_work_done(slurm);
 }
@@ -242,18 +235,10 @@ on_visited(void *arg)
 static struct visit *
 visit_new(const struct slurm_job *own, bool claims, void (*then)(struct slurm_job *own, const struct visit *visit))
 {
-	struct visit *visit = xcalloc(1, sizeof(*visit));
-	*visit = (struct visit){.slurm = slurm_of(own),
-		.serial = own->serial,
-		.folder = xstrdup(slurm_of(own)->folder),
-		.name = xstrdup(own->job->name),
-		.array = own->array ? xstrdup(own->array) : NULL,
-		.task = own->task,
-		.places = own->unplaced,
-		.claims = claims,
-		.recovered = own->recovered,
-		.claimed = KETTLE_EUNAVAIL,
-		.then = then};
+	struct visit *visit = xnew(struct visit, .slurm = slurm_of(own), .serial = own->serial,
+		.folder = xstrdup(slurm_of(own)->folder), .name = xstrdup(own->job->name),
+		.array = own->array ? xstrdup(own->array) : NULL, .task = own->task, .places = own->unplaced, .claims = claims,
+		.recovered = own->recovered, .claimed = KETTLE_EUNAVAIL, .then = then);
 	return visit;
 }
 

@@ -25,6 +25,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/failpoint.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
 
 #define MAX_ROWS 1000000
@@ -143,8 +144,7 @@ start_query(struct slurm *slurm)
 {
 	AUTO_ARGUMENTS struct arguments arguments = {0};
 	struct kettle_error err = {0};
-	struct slurm_query *query = xcalloc(1, sizeof(*query));
-	*query = (struct slurm_query){.slurm = slurm, .began_ms = slurm_now_ms(slurm)};
+	struct slurm_query *query = xnew(struct slurm_query, .slurm = slurm, .began_ms = slurm_now_ms(slurm));
 	arguments_add(&arguments, "%s", slurm->squeue);
 	arguments_add(&arguments, "--array");
 	arguments_add(&arguments, "--all"); /* also hidden partitions */
@@ -320,7 +320,6 @@ on_looked(void *arg)
 	struct look *state = arg;
 	struct slurm *slurm = state->slurm;
 	size_t i;
-	const json_t *name;
 	slurm->looking = false;
 	if (state->names)
 		slurm->looked_ms = state->began_ms;
@@ -329,7 +328,7 @@ on_looked(void *arg)
 	slurm->unlooked = !state->names;
 	for (i = 0; i < state->count; i++)
 		take_item(slurm, &state->items[i]);
-	json_array_foreach(state->names, i, name) {
+	json_array_each(state->names, name) {
 		struct slurm_job *own = slurm_job_find(slurm, json_string_value(name));
 		if (!own || !own->asked)
 			continue;
@@ -338,13 +337,10 @@ on_looked(void *arg)
 	}
 	remote_each(&slurm->remote, answer, state);
 	for (i = 0; i < state->count; i++) {
-		free(state->items[i].name);
-		free(state->items[i].text);
-		free(state->items[i].words);
+		free_all(state->items[i].name, state->items[i].text, state->items[i].words);
 		json_decref(state->items[i].report);
 	}
-	free(state->items);
-	free(state->folder);
+	free_all(state->items, state->folder);
 	json_decref(state->names);
 	free(state);
 	slurm_go_on(slurm);
@@ -359,11 +355,8 @@ slurm_look_next(struct slurm *slurm)
 		asked += job->own && ((struct slurm_job *)job->own)->asked;
 	if (slurm->looking || asked == 0)
 		return;
-	struct look *state = xcalloc(1, sizeof(*state));
-	*state = (struct look){.slurm = slurm,
-		.folder = xstrdup(slurm->folder),
-		.items = xcalloc(asked, sizeof(struct look_item)),
-		.began_ms = slurm_now_ms(slurm)};
+	struct look *state = xnew(struct look, .slurm = slurm, .folder = xstrdup(slurm->folder),
+		.items = xcalloc(asked, sizeof(struct look_item)), .began_ms = slurm_now_ms(slurm));
 	for (const struct remote_job *job = slurm->remote.jobs; job; job = job->next) {
 		const struct slurm_job *own = job->own;
 		if (own && own->asked && (job->running || job->report))

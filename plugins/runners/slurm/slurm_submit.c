@@ -70,17 +70,10 @@ end_batch(struct slurm_batch *batch)
 	for (size_t i = 0; i < batch->count; i++) {
 		if (batch->jobs[i])
 			slurm_submit_leave(batch->jobs[i]);
-		free(batch->plans[i].name);
-		free(batch->plans[i].envelope);
+		free_all(batch->plans[i].name, batch->plans[i].envelope);
 	}
-	json_decref(batch->unit);
-	json_decref(batch->section);
-	free(batch->plans);
-	free(batch->jobs);
-	free(batch->array);
-	free(batch->folder);
-	free(batch->exec);
-	free(batch);
+	json_decref_all(batch->unit, batch->section);
+	free_all(batch->plans, batch->jobs, batch->array, batch->folder, batch->exec, batch);
 	slurm->batch = NULL;
 	slurm_go_on(slurm);
 }

@@ -148,9 +148,7 @@ slurm_unit_check(const json_t *unit, struct kettle_error *err)
 		"help", "job-name", "no-requeue", "output", "parsable", "requeue", "test-only", "time", "usage", "version",
 		"wait", "wrap"};
 	const json_t *flags = json_object_get(json_object_get(unit, "options"), "flags");
-	size_t i;
-	const json_t *flag;
-	json_array_foreach(flags, i, flag) {
+	json_array_each(flags, flag) {
 		const char *text = json_string_value(flag);
 		size_t length = strncmp(text, "--", 2) == 0 ? strcspn(text + 2, "=") : 0;
 		if (length == 0)
@@ -212,10 +210,8 @@ add_option(struct arguments *arguments, const char *name, const json_t *options)
 void
 sbatch_arguments(const struct sbatch_request *request, struct arguments *arguments)
 {
-	const json_t *options = json_object_get(request->unit, "options"), *flags = json_object_get(options, "flags"),
-				 *flag;
+	const json_t *options = json_object_get(request->unit, "options"), *flags = json_object_get(options, "flags");
 	json_int_t cores = member_int(options, "cores");
-	size_t i;
 	arguments_add(arguments, "%s", request->sbatch);
 	arguments_add(arguments, "--parsable");
 	arguments_add(arguments, "--job-name=%s", request->name);
@@ -233,6 +229,6 @@ sbatch_arguments(const struct sbatch_request *request, struct arguments *argumen
 	add_option(arguments, "gres", options);
 	add_option(arguments, "constraint", options);
 	add_option(arguments, "account", options);
-	json_array_foreach(flags, i, flag)
+	json_array_each(flags, flag)
 		arguments_add(arguments, "%s", json_string_value(flag));
 }

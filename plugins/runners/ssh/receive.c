@@ -51,14 +51,8 @@ struct receiver {
 struct receiver *
 receiver_new(const struct kettle_host *host, const char *ref, const char *spool, void (*ended)(void *arg), void *arg)
 {
-	struct receiver *receiver = xcalloc(1, sizeof(*receiver));
-	receiver->host = host;
-	receiver->ref = xstrdup(ref);
-	receiver->spool = xstrdup(spool);
-	receiver->ended = ended;
-	receiver->arg = arg;
-	receiver->waiting = json_array();
-	receiver->fd = -1;
+	struct receiver *receiver = xnew(struct receiver, .host = host, .ref = xstrdup(ref), .spool = xstrdup(spool),
+		.ended = ended, .arg = arg, .waiting = json_array(), .fd = -1);
 	return receiver;
 }
 
@@ -162,9 +156,7 @@ static void
 write_waiting(void *arg)
 {
 	struct receiver *receiver = arg;
-	json_t *event;
-	size_t i;
-	json_array_foreach(receiver->writing, i, event)
+	json_array_each(receiver->writing, event)
 		if (receiver->wrong.code == 0 && write_piece(receiver, event) < 0)
 			close_file(receiver, false);
 }
@@ -177,11 +169,8 @@ free_receiver(struct receiver *receiver)
 	void (*ended)(void *arg) = receiver->ended;
 	void *arg = receiver->arg;
 	close_file(receiver, false);
-	json_decref(receiver->waiting);
-	json_decref(receiver->completion);
-	free(receiver->ref);
-	free(receiver->spool);
-	free(receiver);
+	json_decref_all(receiver->waiting, receiver->completion);
+	free_all(receiver->ref, receiver->spool, receiver);
 	ended(arg);
 }
 

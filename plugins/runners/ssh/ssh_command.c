@@ -88,8 +88,7 @@ int
 ssh_command_check(const json_t *options, struct kettle_error *err)
 {
 	const char *host = json_text_or_empty(options, "host");
-	const json_t *flags = json_object_get(options, "flags"), *flag;
-	size_t i;
+	const json_t *flags = json_object_get(options, "flags");
 	int rc = check_word(json_object_get(options, "host"), "host", err);
 	if (rc == 0 && (host[0] == '-' || strchr(host, ' ')))
 		rc = kettle_fail(
@@ -101,7 +100,7 @@ ssh_command_check(const json_t *options, struct kettle_error *err)
 	if (rc == 0 && json_array_size(flags) > SSH_FLAGS_MAX)
 		rc = kettle_fail(
 			err, KETTLE_EINVAL, "`flags` of a unit of the runner ssh has more than %d words.", SSH_FLAGS_MAX);
-	json_array_foreach(flags, i, flag)
+	json_array_each(flags, flag)
 		if (rc == 0)
 			rc = check_word(flag, "flags", err);
 	return rc;
@@ -119,7 +118,6 @@ add_ssh(struct arguments *argv, const struct ssh_setup *setup)
 	static const char *const settings[] = {"BatchMode=yes", "ConnectionAttempts=1", "TCPKeepAlive=yes",
 		"ControlMaster=no", "ControlPath=none", "RemoteCommand=none", "PermitLocalCommand=no",
 		"ClearAllForwardings=yes", "LogLevel=ERROR"};
-	const json_t *flag;
 	size_t i;
 	long long interval = setup->lease_s / ALIVE_COUNT;
 	arguments_add(argv, "%s", setup->program);
@@ -129,7 +127,7 @@ add_ssh(struct arguments *argv, const struct ssh_setup *setup)
 	arguments_add(argv, "-oConnectTimeout=%lld", setup->connect_s);
 	arguments_add(argv, "-oServerAliveInterval=%lld", interval > 1 ? interval : 1);
 	arguments_add(argv, "-oServerAliveCountMax=%d", ALIVE_COUNT);
-	json_array_foreach(json_object_get(setup->options, "flags"), i, flag)
+	json_array_each(json_object_get(setup->options, "flags"), flag)
 		arguments_add(argv, "%s", json_string_value(flag));
 	arguments_add(argv, "--");
 	arguments_add(argv, "%s", json_text_or_empty(setup->options, "host"));

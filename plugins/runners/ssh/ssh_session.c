@@ -545,13 +545,9 @@ struct ssh_session *
 ssh_session_new(
 	const struct kettle_host *host, const json_t *section, const json_t *options, void (*quiet)(void *arg), void *arg)
 {
-	struct ssh_session *session = xcalloc(1, sizeof(*session));
-	session->host = host;
-	session->section = section;
-	session->options = json_deep_copy(options);
-	session->name = xasprintf("kettle-exec on %s", json_text_or_empty(options, "host"));
-	session->quiet = quiet;
-	session->arg = arg;
+	struct ssh_session *session =
+		xnew(struct ssh_session, .host = host, .section = section, .options = json_deep_copy(options),
+			.name = xasprintf("kettle-exec on %s", json_text_or_empty(options, "host")), .quiet = quiet, .arg = arg);
 	session->lines = (struct exec_client){.host = host, .ops = &lines_ops, .arg = session, .name = session->name};
 	session->lines.commands = (struct commands){.host = host, .idle = check_quiet, .arg = session};
 	return session;
@@ -562,9 +558,7 @@ ssh_session_free(struct ssh_session *session)
 {
 	exec_client_reset(&session->lines);
 	json_decref(session->options);
-	free(session->archive);
-	free(session->name);
-	free(session);
+	free_all(session->archive, session->name, session);
 }
 
 int
@@ -595,8 +589,7 @@ ssh_session_doctor(struct ssh_session *session, kettle_answer done, void *arg, s
 {
 	if (session->state == SSH_SESSION_UP)
 		return start_doctor(session, done, arg, err);
-	struct pending_doctor *doctor = xmalloc(sizeof(*doctor));
-	*doctor = (struct pending_doctor){.done = done, .arg = arg, .next = session->pending};
+	struct pending_doctor *doctor = xnew(struct pending_doctor, .done = done, .arg = arg, .next = session->pending);
 	session->pending = doctor;
 	bound_doctors(session);
 	/* The operator may have repaired the host: try it now. */
