@@ -194,7 +194,7 @@ static const struct shape timing_shape[] = {
 		DETAIL("limit_value", SHAPE_NUMBER, .help = "the value of the limit, if known: seconds, bytes or a count"), \
 		DETAIL("memory_peak", SHAPE_INT, .unit = "bytes", .null = true), DETAIL("stdout", SHAPE_STRING), \
 		DETAIL("stderr", SHAPE_STRING), DETAIL("command", SHAPE_STRING, .null = true), \
-		DETAIL("warm", SHAPE_BOOL, .help = "whether the run started as a copy of a warm interpreter"), \
+		DETAIL("warm", SHAPE_BOOL, .help = "whether the run started from a warm interpreter"), \
 		DETAIL("system", MAP(SHAPE_ANY), \
 			.help = "gpu, count, cpu, runtime, platform, torch and host, as far as they are known"), \
 		DETAIL("device", MAP(SHAPE_ANY), .help = "for a GPU: clocks and throttling, as kettle-exec reports them"), \

@@ -107,7 +107,7 @@ class Engine:
         except ValueError:
             raise Trouble(done.why(), done.evidence()) from None
         if isinstance(answer, dict) and "code" in (answer.get("error") or {} if isinstance(answer.get("error"), dict) else {}):
-            raise Trouble(answer["error"].get("message", "an error without a message"), done.evidence())
+            raise Trouble(answer["error"].get("message", "no message"), done.evidence())
         return answer
 
     def board(self, name, task, lang=None):

@@ -129,7 +129,8 @@ static void
 ask_language(struct interaction *interaction, const json_t *form)
 {
 	AUTO_FREE char *verb = xasprintf("create:%s", json_text_or_empty(form, "id"));
-	AUTO_FREE char *text = answer_template("{file.filename} fits several languages. Which language is the task in?", form);
+	AUTO_FREE char *text =
+		answer_template("{file.filename} fits several languages. Which language is the task in?", form);
 	json_t *message = message_new(text);
 	message_menu(message, verb, "Language", 1, message_names(json_object_get(form, "languages"), 0));
 	interaction_answer(interaction, message);
