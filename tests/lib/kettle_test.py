@@ -197,9 +197,12 @@ class Scratch:
         return self.write("endless.cpp", '#include "task.h"\n#include <unistd.h>\n\nvoid\ncustom_kernel(const input_t &, output_t &)\n'
                           "{\n\tfor (;;)\n\t\tpause();\n}\n")
 
-    def board(self, name="arena", task="vectoradd_cpp"):
-        """A board without submissions. A new database is a copy of one that an earlier test made in the same way."""
-        made = (name, task, self.config.read_text().replace(str(self.root), ""))
+    def board(self, name="arena", task="vectoradd_cpp", *options):
+        """A board without submissions, of a shipped task or of one in a folder. A new database is a copy of one that an earlier test
+        made in the same way."""
+        folder = self.task(task)
+        made = (name, folder.name, options, self.config.read_text().replace(str(self.root), ""),
+                *(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()))
         new = not self.remote and not self.database.exists()
         if new and made in BOARDS:
             self.database.parent.mkdir(0o700)
@@ -208,7 +211,7 @@ class Scratch:
             with contextlib.closing(sqlite3.connect(self.database)) as copy, copy:
                 copy.execute("DELETE FROM settings WHERE key IN ('remote_place', 'remote_prefix')")
             return name
-        self.run("leaderboard", "create", name, "--no-try", "--task", self.task(task))
+        self.run("leaderboard", "create", name, "--no-try", "--task", folder, *options)
         if new:
             BOARDS[made] = self.database.read_bytes()
         return name
