@@ -16,6 +16,7 @@ Each file says in its head what must happen:
   needs:    a protection; where the machine lacks it, this is not contained, and skipped
   hides:    a word that must appear nowhere in the report
   variants: NAME=VALUE…: once for each, @NAME@ replaced; the gate has the first one
+  together: yes: the gate has all variants, since a later one looks for what an earlier one left
 and for steps: kind, outputs, built (an output of a cached step before it, its input), results (how many must arrive).
 An attack prints TRIED when it ran and ESCAPED with what worked that must not.
 
@@ -88,7 +89,7 @@ class Attack:
 
     def variants(self):
         pairs = self.head.get("variants", "").split()
-        for pair in pairs[:None if sizes.EVERYTHING else 1] or [None]:
+        for pair in pairs[:None if sizes.EVERYTHING or "together" in self.head else 1] or [None]:
             yield (f"@{pair.split('=')[0]}@", pair.split("=")[1]) if pair else None
 
 

@@ -112,7 +112,7 @@ def held(out, request):
     answer(out, 200, headers=[("Content-Length", len(body))], length=False)
     sent, told = 0, False
     while sent < len(body):
-        if not told and sent > HELD and not select.select([], [out], [], 0)[1]:
+        if not told and sent > HELD and not select.select([], [out], [], 0.2)[1]:
             told = True
             print("blocked", flush=True)
         sent += out.send(body[sent:sent + 65536])

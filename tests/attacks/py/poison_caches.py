@@ -6,6 +6,7 @@
 # mode: benchmark
 # runs: 2
 # variants: WHO=one WHO=two
+# together: yes
 import os
 
 from attack import escaped, honest as custom_kernel, say, tried

@@ -7,6 +7,7 @@
 # mode: benchmark
 # runs: 2
 # variants: WHO=one WHO=two
+# together: yes
 import os
 import site
 import sys
