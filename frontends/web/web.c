@@ -320,14 +320,14 @@ start(void *self, struct kettle_error *err)
 	int rc = host->subscribe(host, frontend->web.self, NULL, -1, on_event, frontend, &frontend->subscription, err);
 	if (rc == 0)
 		rc = visits_start(frontend->web.visits, err);
+	AUTO_FREE char *links = web_address(&frontend->web, LINKS);
+	if (rc == 0 && json_text_or_null(frontend->web.options, "url"))
+		rc = host->link_base(host, links, err);
 	if (rc == 0)
 		rc = http_server_start(host, &rules, &events, frontend, &frontend->web.server, err);
-	if (rc < 0) {
+	if (rc < 0)
 		close_rest(frontend);
-		return rc;
-	}
-	AUTO_FREE char *links = web_address(&frontend->web, LINKS);
-	return json_text_or_null(frontend->web.options, "url") ? host->link_base(host, links, err) : 0;
+	return rc;
 }
 
 static void

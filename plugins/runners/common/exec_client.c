@@ -493,7 +493,8 @@ on_doctor_read(void *arg)
 	struct exec_client *lines = doctor->lines;
 	answer_doctor(doctor);
 	lines->reports--;
-	lines->commands.idle(lines->commands.arg);
+	if (lines->commands.idle)
+		lines->commands.idle(lines->commands.arg);
 }
 
 static void

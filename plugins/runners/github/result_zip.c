@@ -5,6 +5,7 @@
 #include "runners/github/github.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +54,10 @@ open_archive(int fd, zip_t **ret_zip, struct kettle_error *err)
 {
 	zip_error_t error;
 	zip_error_init(&error);
-	FILE *file = fdopen(dup(fd), "rb");
+	AUTO_FD int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	FILE *file = copy < 0 ? NULL : fdopen(copy, "rb");
+	if (file)
+		(void)STEAL_FD(copy);
 	zip_source_t *source = file ? zip_source_filep_create(file, 0, -1, &error) : NULL;
 	if (file && !source)
 		(void)fclose(file);

@@ -4,7 +4,7 @@
  *
  * Theory of operation. Plans and results travel sealed through a folder that the engine and the nodes share
  * (shared_folder.c). The commands of Slurm are the interface to everything else, since they stay the same over its
- * versions. slurm_submit.c gives jobs to sbatch, slurm_queue.c lists the queue, slurm_look.c looks for results, and
+ * versions. slurm_submit.c gives jobs to sbatch, slurm_look.c lists the queue and looks for results, and
  * slurm_job.c reports what they mean for a job to runners/common, which decides the rest.
  */
 #include <config.h>
