@@ -330,8 +330,10 @@ on_read(uv_stream_t *stream, ssize_t count, const uv_buf_t *buf)
 static struct json_socket *
 new_peer(uv_loop_t *loop, const struct json_socket_events *events, void *arg)
 {
-	struct json_socket *peer =
-		xnew(struct json_socket, .events = *events, .arg = arg, .lines.max = JSON_SOCKET_MAX_LINE);
+	struct json_socket *peer = xcalloc(1, sizeof(*peer)); /* too large for xnew */
+	peer->events = *events;
+	peer->arg = arg;
+	peer->lines.max = JSON_SOCKET_MAX_LINE;
 	(void)uv_pipe_init(loop, &peer->pipe, 0);
 	(void)uv_idle_init(loop, &peer->next_turn);
 	peer->pipe.data = peer->next_turn.data = peer;
