@@ -32,7 +32,10 @@ struct clock {
 	void *alarm_arg;
 };
 
-/* Initialises a real clock: alarm(arg, delay_ms) has clock_run called after delay_ms, and replaces the earlier alarm. */
+/*
+ * Initialises a real clock. alarm(arg, delay_ms) must have clock_run called after delay_ms; it replaces the alarm that
+ * was set before.
+ */
 void clock_init(struct clock *clock, void (*alarm)(void *arg, uint64_t delay_ms), void *arg);
 /* Initialises a simulated clock, which begins at utc_ms of the calendar. */
 void clock_simulate(struct clock *clock, int64_t utc_ms);

@@ -9,7 +9,10 @@
 
 #define PATH_INSIDE_MAX 200 /* bytes of a relative path that comes from outside */
 
-/* Reads a regular file of at most max bytes, never a FIFO or a device; a NUL follows. ENOENT, EACCES, ETOOBIG, EINVAL, EIO. */
+/*
+ * Reads a regular file of at most max bytes; new bytes, NUL behind them. ENOENT, EACCES, ETOOBIG, EINVAL (no regular
+ * file), EIO. Never waits for a FIFO or a device.
+ */
 int file_read(const char *path, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
 /* The same for a name in a folder's descriptor, without following a link in the last component (EINVAL). */
 int file_read_at(int dir, const char *name, size_t max, char **ret_data, size_t *ret_size, struct kettle_error *err);
@@ -22,7 +25,10 @@ int file_read_stream(int fd, const char *name, size_t max, char **ret_data, size
 int file_open(const char *path, int *ret_fd, uint64_t *ret_size, struct kettle_error *err);
 /* Reads exactly these bytes of a file. EIO: it cannot be read, or ends before. */
 int file_read_piece(int fd, const char *name, uint64_t offset, void *data, size_t size, struct kettle_error *err);
-/* Replaces a file by renaming: readers see it whole or not at all. Exact mode, not flushed. ENOENT, EACCES, EIO. */
+/*
+ * Writes to a temporary name beside it, then renames: readers see it whole or not at all. Mode is exact (no umask).
+ * Not flushed to the disk. ENOENT, EACCES, EIO.
+ */
 int file_write(const char *path, const void *data, size_t size, mode_t mode, struct kettle_error *err);
 /* mkdir -p; existing folders keep their mode. EACCES, ECONFLICT (something else is there), EIO. */
 int file_mkdirs(const char *path, mode_t mode, struct kettle_error *err);

@@ -29,6 +29,9 @@ int line_add(struct line_reader *reader, const void *data, size_t size, line_fn 
 int line_end(struct line_reader *reader, line_fn fn, void *arg);
 /* After KETTLE_ETOOBIG: drops that line, including the part still to come. The next call continues after it. */
 void line_skip(struct line_reader *reader);
-/* From inside fn: takes the memory that holds the line, which the caller frees. The reader copies the bytes after the line. */
+/*
+ * Takes the memory that holds the line, from inside fn: the caller frees it, and the line stays valid until then. The
+ * reader copies the bytes after the line.
+ */
 void *line_take(struct line_reader *reader);
 void line_free(struct line_reader *reader);

@@ -69,7 +69,10 @@ consider(const char *word, const char *candidate, struct best *best)
 	size_t found = distance(word, n, candidate, m);
 	/* One letter is never a hint of another, nor of a word that has it. */
 	bool near = found <= allowed && found < n && found < m;
-	/* A word that begins a name hints at it, the shortest of several such names; a typing error is nearer. */
+	/*
+	 * A word that begins a name is a hint of it, but a typing error is nearer; of several such names the shortest is
+	 * nearest.
+	 */
 	if (!near && n >= SHORTEST_BEGINNING && strncasecmp(word, candidate, n) == 0) {
 		near = true;
 		found = LONGEST + m;

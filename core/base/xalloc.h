@@ -25,5 +25,8 @@ char *xstrndup(const char *text, size_t max) __attribute__((malloc, returns_nonn
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2), malloc, returns_nonnull));
 /* At a program's start: blocks of a MiB or more go back to the system when they are freed, whatever was freed before. */
 void xalloc_return_large(void);
-/* Gives memory back to the system after a JSON value of `size` bytes of text is freed; takes ms, so only from a MiB on. */
+/*
+ * Gives memory in small blocks back to the system, after a JSON value made of `size` bytes of text is freed. That takes
+ * milliseconds, so it does nothing below a MiB.
+ */
 void xalloc_trim(size_t size);

@@ -39,7 +39,10 @@ int yaml_scalar(const char *text, size_t size, json_t **ret_value, struct kettle
  */
 void yaml_add_remarks(const char *name, const char *text, size_t size, const char *own_key, json_t *remarks);
 
-/* Appends "NAME:LINE:COLUMN: " of a node or its nearest parent with a place; else "NAME: "; without a name nothing. [any] */
+/*
+ * Appends "NAME:LINE:COLUMN: " of a node, or of its nearest parent that has a place; "NAME: " if there is none (places
+ * may be NULL), nothing without a name. [any]
+ */
 void yaml_add_place(struct buf *out, const char *name, const json_t *places, const char *pointer);
 /* The same for the key of a member. [any] */
 void yaml_add_key_place(struct buf *out, const char *name, const json_t *places, const char *pointer);

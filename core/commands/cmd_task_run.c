@@ -145,7 +145,10 @@ word_behind(const char **at, const char *word)
 	return len ? json_stringn(text, len) : NULL;
 }
 
-/* What a solution expects in its first comment lines, such as "expect: failed in test": result, mode. New references or NULL. */
+/*
+ * The result that a solution expects in its first comment lines, and the mode in which it shows:
+ * "expect: failed in test". New references, or NULL.
+ */
 static void
 read_expected(const char *code, const char *comment, json_t **ret_expected, json_t **ret_mode)
 {

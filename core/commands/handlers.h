@@ -77,7 +77,10 @@ command_run_fn cmd_board_export;
  * which would be left behind. Only a board's creator and admins may change it.
  */
 command_run_fn cmd_competition_sync;
-/* cmd_fetch.c. Loop thread. The archive: ENOENT: there is none; EUNAVAIL: not reached; EINVAL, ETOOBIG: not readable. */
+/*
+ * cmd_fetch.c. Loop thread. ENOENT: the server has no such archive; EUNAVAIL: it cannot be reached; EINVAL, ETOOBIG:
+ * the archive cannot be read.
+ */
 command_engine_fn cmd_competition_fetch;
 command_run_fn cmd_competition_list;
 command_run_fn cmd_competition_show;
@@ -268,7 +271,10 @@ command_engine_fn cmd_harness_show;
 
 command_engine_fn cmd_task_read;   /* the bundle */
 command_engine_fn cmd_task_unpack; /* the same for a file that was sent. The owner's process */
-/* A device's lack is an error too, and with strict every remark. A competition has an entry, then one for each problem. */
+/*
+ * A device's lack is an error, too, and with strict every remark. A competition has an entry of its own, and then one
+ * for each problem.
+ */
 command_engine_fn cmd_task_check;
 command_engine_fn cmd_task_pack;        /* task/pack.h */
 command_engine_fn cmd_task_list;        /* the shipped tasks */

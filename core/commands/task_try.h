@@ -23,7 +23,10 @@ typedef void (*task_tried)(void *arg, const struct kettle_error *err, json_t *tr
  */
 void task_try(struct core *core, const struct waiter *waiter, const json_t *bundle, const json_t *devices, bool runs,
 	task_tried done, void *arg);
-/* The first result by which no submission could pass on its device (the task's fault, a machine's lack), or NULL. Borrowed. */
+/*
+ * The first result by which no submission could pass on its device, or NULL: it failed by the task's fault, or the machine
+ * lacks something. Borrowed.
+ */
 const json_t *task_try_obstacle(const json_t *tried);
 /* The imports on all devices together. New reference. */
 json_t *task_try_imports(const json_t *tried);

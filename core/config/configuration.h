@@ -72,7 +72,10 @@ void config_add_fault(json_t *faults, const char *sentence);
  */
 int config_plugin(const struct config *config, const char *kind, const char *name, const struct option_table *table,
 	json_t **ret_options, struct kettle_error *err);
-/* Checks `options` of a runner's units by its table, makes paths absolute, no more. 0 if faults are collected; EINVAL. */
+/*
+ * Checks `options` of all units of a runner by its table, and makes paths absolute there; fills in nothing else. 0
+ * where faults are collected; EINVAL.
+ */
 int config_unit_options(
 	const struct config *config, const char *runner, const struct option_table *table, struct kettle_error *err);
 

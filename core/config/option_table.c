@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Option tables: as a schema, as help, and applied to a section of the configuration. */
+/* Option tables: as a schema, as JSON, and applied to a section of the configuration. */
 #include <config.h>
 
 #include "config/option_table.h"

@@ -139,7 +139,10 @@ take_same(struct device *device, const struct unit *wanted)
 	return unit;
 }
 
-/* Appends the unit to its device's list: configuration order is order of preference. An unchanged unit keeps its state. */
+/*
+ * Appends the unit to its device's list, since the order of the configuration is the order of preference. An unchanged
+ * unit keeps its state.
+ */
 static void
 put_in_force(struct unit *unit)
 {

@@ -57,7 +57,10 @@ struct engine_setup {
 
 /* Makes an engine with the configured devices, which engine_start starts. What setup points to is borrowed until engine_free. */
 int engine_new(const struct engine_setup *setup, struct engine **ret_engine, struct kettle_error *err);
-/* Loads the open jobs: queues the queued ones, recovers or restarts the running ones. A failure is logged and tried again. */
+/*
+ * Loads the open jobs from the database: queues the queued ones, recovers or restarts the running ones. A load that fails
+ * is logged and tried again.
+ */
 void engine_start(struct engine *engine);
 /* Whether the load of engine_start, or of the last engine_reload, has brought the jobs and the state of the units. */
 bool engine_loaded(const struct engine *engine);
@@ -74,7 +77,10 @@ json_t *engine_metrics(const struct engine *engine);
 int engine_ready(const struct engine *engine, struct kettle_error *err);
 /* The unit of this name, or all units of the device of this name: [{"device", "unit", "key"}]. New reference. */
 json_t *engine_units(const struct engine *engine, const char *name);
-/* Takes a runner's report on its units with these options, NULL: on all (host.h: reached). error NULL: they can be reached. */
+/*
+ * Takes a runner's report on its units with these options, or on all its units (NULL); see host.h: reached. error NULL:
+ * they can be reached.
+ */
 void engine_reached(struct engine *engine, const char *runner, const json_t *options, const char *error);
 /* The obstacles (unit_health_obstacle) of a runner's units, or only of those in the list `labels`. New reference. */
 json_t *engine_obstacles(const struct engine *engine, const char *runner, const json_t *labels);

@@ -36,7 +36,10 @@
 /* So many faults of its GPUs in a row disable a unit, which is then tested in this interval. */
 #define ENGINE_FAULTS_MAX 2
 #define ENGINE_TEST_MS 60000
-/* Time from an answer to the next heartbeat; times without an answer until a unit is late (logged), silent (disabled). */
+/*
+ * Time from an answer to the next heartbeat, and the times without an answer after which a unit is late (logged) and
+ * silent (disabled).
+ */
 #define ENGINE_HEARTBEAT_MS 1000
 #define ENGINE_HEARTBEAT_LATE_MS 1000
 #define ENGINE_HEARTBEAT_SILENT_MS 30000
@@ -160,7 +163,10 @@ struct heartbeat {
 	uint64_t waited_ms;
 };
 
-/* A request to a runner to describe a unit's machine. The callback runs once, with the answer or at the deadline. */
+/*
+ * A request to a runner to describe a unit's machine. The callback runs once, with the answer or at the deadline; the
+ * answer may come later, or never.
+ */
 struct describe_request {
 	struct engine *engine; /* NULL: the callback has run */
 	/* late: the machine did not answer in time, as err says. */
@@ -284,7 +290,7 @@ struct unit *engine_unit_free(const struct engine *engine, const struct device *
  * which a submitter could fake. Only proven losses let the pause grow.
  */
 void engine_unit_lost(const struct engine_job *job, const char *why, bool proven);
-/* Counts a job that the unit's remote side does not know. True: it is the unit's loss, by their number before. */
+/* Counts a job that the unit's remote side does not know. True: with so many of them it is the unit's loss. */
 bool engine_unit_gone(struct unit *unit);
 /* Clears the losses of a unit that has brought a job to its end. */
 void engine_unit_works(struct unit *unit);

@@ -22,7 +22,7 @@
 /* Options: long name, argument for people or NULL, letter, help. */
 #define OPTIONS(X) \
 	X("serve", NULL, 's', "read requests as JSON lines from standard input") \
-	X("lease", "SECONDS", 'n', "with --serve: end after this time without a request") \
+	X("lease", "SECONDS", 'n', "with --serve: end after this time without input") \
 	X("doctor", NULL, 'd', "check this machine: what it offers, what is missing and how to install it") \
 	X("json", NULL, 'j', "with --doctor: print the report as JSON") \
 	X("sealed", "FILE", 'S', "run the plan in a sealed envelope (-: standard input) with the key in KETTLE_KEY") \

@@ -21,7 +21,10 @@ struct http_answer {
 	bool in_parts; /* the body goes to on_part */
 };
 
-/* A request, made and freed by the loop; between http_thread_give and http_thread_take only members of the loop are its own. */
+/*
+ * One request. The loop makes it and frees it; from http_thread_give until http_thread_take it is the thread's, except
+ * the members that are the loop's.
+ */
 struct http_request {
 	struct http_request *next; /* in a queue */
 	/* The loop's. done NULL: cancelled, or the caller wants none; on_part likewise. */

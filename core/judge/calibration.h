@@ -66,7 +66,10 @@ json_t *calibration_medians(const json_t *samples);
 void calibration_spreads(const json_t *ratios, json_t *spreads);
 /* Whether a task of that hash was measured, with calibrators of its own or without. [any] */
 bool calibration_has_task(const json_t *calibration, const char *hash);
-/* Sets the times of calibrators of the task of that hash; names is borrowed. ETOOBIG: more than CALIBRATION_TASKS_MAX tasks. */
+/*
+ * Sets the times of the calibrators of the task of that hash; names is borrowed. ETOOBIG: there would be more than
+ * CALIBRATION_TASKS_MAX tasks. [any]
+ */
 int calibration_set_task(json_t *calibration, const char *hash, json_t *names, struct kettle_error *err);
 /* Forgets all tasks whose hash is no key of `hashes`. [any] */
 void calibration_keep_tasks(json_t *calibration, const json_t *hashes);

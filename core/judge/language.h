@@ -21,7 +21,10 @@ struct languages {
 const struct language *language_find(const struct languages *languages, const char *name);
 /* "cpp, cu, py": for messages; "no language" when there is none. New string. */
 char *language_names(const struct languages *languages);
-/* Whether the language takes a file of this name, by its extension without case. KETTLE_EINVAL names the extensions. */
+/*
+ * Whether the language takes a submission of this file name (by its extension, without case). KETTLE_EINVAL names the
+ * extensions that it takes.
+ */
 int language_takes_file(const struct language *language, const char *file_name, struct kettle_error *err);
 /* Whether a file's name has one of these endings (a list that NULL ends, or NULL), without case. */
 bool language_ends_in(const char *file_name, const char *const *extensions);

@@ -18,5 +18,8 @@ const char *report_noun(const struct plan_step *step);
  * void: " and repeats the report. [any]
  */
 int report_check(const struct plan_step *step, const json_t *result, struct kettle_error *err);
-/* A sentence for each benchmark whose mean is not between its fastest and its slowest call. New reference or NULL. [any] */
+/*
+ * A sentence for each benchmark whose mean is not between its fastest and its slowest call, which says why. New reference;
+ * NULL: there is none. [any]
+ */
 json_t *report_remarks(const json_t *result);

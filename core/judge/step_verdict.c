@@ -215,7 +215,10 @@ limit_place(const struct plan_step *step, const char *limit)
 	return "";
 }
 
-/* Adds to a time-out's message the other limit that was reached, and a large use of memory: either may be the reason. */
+/*
+ * Adds to the message of a time-out the other limit that the run had reached, and a large use of memory: either may be
+ * why it took so long.
+ */
 static void
 add_also(const struct reader *reader)
 {
@@ -298,7 +301,10 @@ is_claimed(const struct reader *reader, const char *blame)
 	return member_is(reader->outcome->result, "fault", blame);
 }
 
-/* Whether timing has begun: from then on no report gets another try, or a submission could discard times it does not like. */
+/*
+ * Whether timing has begun: from then on nothing that a run reports gets it another try, or a submission could discard
+ * times that it does not like.
+ */
 static bool
 has_begun_timing(const struct reader *reader)
 {

@@ -84,7 +84,10 @@ struct retention {
 	int64_t cursor; /* of the step under way; 0 when it begins */
 };
 
-/* One part of a step in this transaction; *ret_more: there is another. A marked cheat keeps everything: it is evidence. */
+/*
+ * One part of a step in the current transaction; *ret_more: there is another. Nothing of a submission that is marked as
+ * a cheat is removed: it is evidence.
+ */
 int retention_part(
 	struct db *db, enum retention_step step, struct retention *retention, bool *ret_more, struct kettle_error *err);
 

@@ -17,7 +17,10 @@
 	"NOT EXISTS (SELECT 1 FROM jobs e JOIN submissions s ON s.id = e.submission WHERE e.id = " job \
 	" AND s.flagged_at IS NOT NULL) "
 
-/* Keeps the row, which shows that there was a file. Contents go with unused contents, files by a sweep. */
+/*
+ * Keeps the row, which shows that there was a file. Contents without another use are removed with the contents, files
+ * by a sweep.
+ */
 static int
 expire_artifacts(struct db *db, struct retention *retention, bool *ret_more, struct kettle_error *err)
 {

@@ -53,7 +53,10 @@ int board_exists(struct db *db, const char *name, bool *ret_exists, struct kettl
 /* The language of its task; "": it names none. */
 int board_language(
 	struct db *db, const struct board *board, char ret_language[BOARD_LANGUAGE_SIZE], struct kettle_error *err);
-/* Whether the actor may see the board: its creator and admins always; others once it is open and, if closed, joined. */
+/*
+ * Whether the actor may see the board: its creator and admins always; others once it has opened, and if it is closed
+ * only when they have joined it.
+ */
 int board_may_see(
 	struct db *db, const struct actor *actor, const struct board *board, bool *ret_sees, struct kettle_error *err);
 /* EACCES: the actor is neither its creator nor an admin. */
@@ -87,7 +90,10 @@ int board_pick_device(
  */
 int board_pick_devices(
 	const struct command_env *env, const json_t *wanted, json_t **ret_devices, struct kettle_error *err);
-/* The units of a device, by its name without case, and its configured name; both borrowed. EUNAVAIL: it is not configured. */
+/*
+ * The units of a device, by its name without case, and the name as it is configured; both borrowed. EUNAVAIL: the
+ * device is not configured.
+ */
 int board_configured_units(const struct command_env *env, const char *device, const char **ret_name,
 	const json_t **ret_units, struct kettle_error *err);
 /* The names of the configured devices. New reference. */

@@ -19,7 +19,10 @@ char *download_url_folder(const char *database);
  */
 int download_url_write(const char *folder, const char hash[65], const void *data, size_t size, const char *from,
 	int64_t expires_at, struct kettle_error *err);
-/* The same for a file that never changes, whose modification time changes too: a second name, or a copy where that fails. */
+/*
+ * The same for a file that never changes: a second name of it, or a copy where that is not possible. The time of
+ * modification is the file's own, too.
+ */
 int download_url_lend(
 	const char *folder, const char name[65], const char *from, int64_t expires_at, struct kettle_error *err);
 /* Removes the files whose links ended more than DOWNLOAD_URL_SENDING_MS ago. [any, blocks] */

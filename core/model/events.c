@@ -212,7 +212,7 @@ const struct event_kind event_kinds[] = {
 	{"user.role", 'u', "`role`, `was`"},
 	{"user.code", 'u',
 		"`expires`; the user has created a link code, which merges this user into the user who enters it"},
-	{"user.deleted", 'a', "none; the identity is removed, and the user has the new name"},
+	{"user.deleted", 'a', "none; the user's identities are removed, and the user's name is the new one"},
 	{"user.token", 'u', "`name`, `expires`: time or null; a token was made"},
 	{"user.login", 'u', "`name`: of the program or page that has logged in as the user"},
 	{"token.revoked", 'u', "`kind`, `name`; tokens of this name no longer act as the user"},

@@ -289,7 +289,10 @@ done_data(const struct job *job, const struct verdict *verdict, const struct ran
 	return data;
 }
 
-/* A rerun that says something about the code replaces the old job, which stops counting first: one job of a device counts. */
+/*
+ * A rerun that says something about the code replaces the job before it. The old one stops counting first: only one job
+ * of a device counts.
+ */
 static int
 end_rerun(struct db *db, const struct job *job, enum verdict_state state, struct ranking_change *change,
 	struct kettle_error *err)

@@ -15,7 +15,10 @@
 #include <stdbool.h>
 
 #define JOB_MAX_ATTEMPTS 3 /* that failed with their machine */
-/* Attempts that ended with the engine or a connection, or reached another machine; limited, as a job itself may cause this. */
+/*
+ * Attempts that ended with the engine's process or a connection, or reached another machine. They have a limit because
+ * a job itself may cause this.
+ */
 #define JOB_MAX_LOST_WITH_ENGINE 10
 
 /* The states in which a job may end, the worst first: a fault of the code tells more than one of a machine. */
@@ -30,7 +33,10 @@ int jobs_insert(struct db *db, int64_t submission, const char *device, int64_t s
 /* Jobs that are not ended, oldest first: [{"job", "submission", "user", "device", "mode", "state", "attempt", "unit_key",
  * "handle", "runner", "plan_hash", "queued_at" (ms since 1970), "leaderboard" (id), "leaderboard_name"}]. */
 int jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err);
-/* Start to end of the last 1,000 jobs with a verdict of their own, oldest first: [{"device", "took_ms"}]. */
+/*
+ * The durations, from start to end, of the last jobs that ended with their own verdict, oldest first: [{"device",
+ * "took_ms"}], of the last 1,000 jobs.
+ */
 int jobs_recent(struct db *db, json_t **ret_recent, struct kettle_error *err);
 /* The data for planning a job. */
 struct job_material {

@@ -46,7 +46,10 @@ int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t u
 	struct ranking_position *ret_position, struct kettle_error *err);
 /* Whether the user has a place on any device of the board. */
 int ranking_has(struct db *db, int64_t leaderboard, int64_t user, bool *ret_has, struct kettle_error *err);
-/* The place of a job's user on its device, by this or a better job (ret_position->job). All 0: the job does not count. */
+/*
+ * The place that a job's user has on its device, by this job or (ret_position->job is another) by a better one. All 0: the job
+ * does not count.
+ */
 int ranking_of_job(struct db *db, int64_t job, struct ranking_position *ret_position, struct kettle_error *err);
 /* {"submission", "score", "rank", "of"} of a place, shown with a job that is not its user's best. New reference. */
 json_t *ranking_better(const struct ranking_position *position);
@@ -62,10 +65,16 @@ int ranking_podium(
  */
 int ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit, int64_t offset,
 	json_t **ret_page, struct kettle_error *err);
-/* A page of submissions after the deadline: each user's best that would count otherwise; user (not 0): all runs of that user. */
+/*
+ * A page of submissions after the deadline: each user's best run that would count otherwise; user (not 0): all runs of
+ * that user instead. New reference.
+ */
 int ranking_page_practice(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit,
 	int64_t offset, json_t **ret_page, struct kettle_error *err);
-/* Compares `best` with the runs of all boards, changing nothing: calls row for each wrong entry, a sentence in column 0. */
+/*
+ * Compares `best` with the runs, for all boards, and changes nothing: calls row for each entry that is wrong, with a
+ * sentence in its first column.
+ */
 int ranking_verify(struct db *db, db_row row, void *arg, struct kettle_error *err);
 /*
  * How the best score of a device became better: each run that counts and was better than all of those submitted before

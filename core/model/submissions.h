@@ -105,7 +105,10 @@ int submission_open_jobs(struct db *db, int64_t id, json_t **ret_jobs, int64_t *
 
 /* Marks it as a cheat by this user (reason NULL: unmarks it), and recomputes the ranking. row: as of submission_get. */
 int submission_set_flag(struct db *db, const json_t *row, const char *reason, int64_t user, struct kettle_error *err);
-/* A user's submissions on a leaderboard: [{"id", "leaderboard_id", "user", "mode", "file_name", "flagged", "jobs", "runs"}]. */
+/*
+ * The submissions of a user on a leaderboard: [{"id", "leaderboard_id", "user", "mode", "file_name", "flagged", "jobs",
+ * "runs": how many}].
+ */
 int submission_all_of(struct db *db, int64_t leaderboard, int64_t user, json_t **ret_rows, struct kettle_error *err);
 /* Deletes submissions of one user on one leaderboard. rows: as submission_get or submission_all_of gives them. Events submission.deleted. */
 int submission_delete(struct db *db, const json_t *rows, struct kettle_error *err);

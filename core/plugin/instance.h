@@ -29,7 +29,10 @@ int instance_create(struct instance *instance, const struct kettle_plugin *plugi
 	struct kettle_error *err);
 int instance_configure(struct instance *instance, const json_t *options, struct kettle_error *err);
 int instance_start(struct instance *instance, struct kettle_error *err);
-/* Frees one that was not started or has stopped. Does nothing to one that was never created, or that hangs. */
+/*
+ * Frees it; it must not have been started, or must have stopped. Does nothing to an instance that was never created, or
+ * that hangs.
+ */
 void instance_destroy(struct instance *instance);
 
 /* Which of two kinds starts first: runners, languages, frontends. Less than 0: the first one. [any] */

@@ -121,7 +121,7 @@ int rocprof_profile(struct profile *profile, struct kettle_error *err);
 #define REPORT_MAX_BYTES 65536 /* of the text of one run */
 #define REPORT_MAX_WORD 200    /* bytes of a name in it */
 
-/* Appends a name or a value of at most `most` bytes: control characters and non-UTF-8 replaced, newlines by blanks. [any] */
+/* Appends a name or a value, cut at `most` bytes: control characters and non-UTF-8 replaced, newlines by blanks. [any] */
 void report_word(struct buf *out, const char *text, size_t most);
 /* Appends a name of at most REPORT_MAX_WORD bytes, and blanks up to `width` columns, one at least. [any] */
 void report_column(struct buf *out, const char *text, size_t width);
@@ -225,7 +225,10 @@ struct kernels {
 	uint64_t total_ns;
 };
 
-/* Adds one file's launches that the profile covers, and the names of all, as the readers above; skips impossible times. */
+/*
+ * Adds the launches of one file that the profile covers, and the names of all; as the readers above. Rows with
+ * impossible times are skipped.
+ */
 int kernels_add(struct kernels *kernels, struct kernel_match *match, struct kernel_names *names, char *data,
 	size_t size, struct kettle_error *err);
 /* Appends the table, the longest first. */

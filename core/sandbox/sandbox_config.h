@@ -9,7 +9,10 @@
 
 #include "sandbox/protections.h"
 
-/* Why a payload was killed, or the limit reached without a kill (sandbox_report.hits). NONE: it ended by itself. */
+/*
+ * The reason why a payload was killed, or the limit that it reached without a kill (sandbox_report.hits). NONE: it
+ * ended by itself.
+ */
 #define SANDBOX_LIMITS(X) \
 	X(NONE, "none") \
 	X(WALL, "wall") /* enforced by the owner */ \

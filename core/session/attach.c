@@ -112,7 +112,10 @@ retry(struct attach *attach, pid_t holder, bool patient)
 	attach_fail(core, &err);
 }
 
-/* A server waits for a command line that owns the database, whose jobs end; beside another server the start fails. */
+/*
+ * A server waits for a command line that owns the database, since its jobs end. Another server is a mistake, so the
+ * start fails.
+ */
 static void
 wait_to_serve(struct attach *attach, const struct lock_holder *holder, struct kettle_error *err)
 {

@@ -178,7 +178,10 @@ void core_release(struct core *core);
 /* call.c. See host.h: call. [any] */
 int core_call(
 	struct core *core, const json_t *actor, const char *command, const json_t *args, kettle_answer done, void *arg);
-/* See host.h: request. owner: who may cancel it; the caller is not checked. *ret_number, or NULL: for core_cancel. [any] */
+/*
+ * See host.h: request. owner: who may cancel it; the caller is not checked. *ret_number: of the call, for core_cancel;
+ * may be NULL. [any]
+ */
 int core_request(struct core *core, const struct kettle_request *request, const void *owner, uint64_t *ret_number,
 	struct kettle_error *err);
 /* See host.h: request_cancel. [any] */

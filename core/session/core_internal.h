@@ -105,7 +105,10 @@ void attach_stop(struct core *core, const struct kettle_error *err);
 /* owner.c */
 /* Opens store, engine and socket, with the lock held. On an error undoes everything and releases the lock. */
 int owner_start(struct core *core, struct kettle_error *err);
-/* Everything is closed but work of core_work: after that calls core_close's closed, which may free the core. arg: the core. */
+/*
+ * core_work.c. Everything is closed except for work of core_work: waits for that, then calls core_close's closed, which
+ * may free the core. arg: the core.
+ */
 void core_ended(void *arg);
 /* Closes the owner's parts as core->ending says. again: with less grace than before. */
 void owner_close(struct core *core, bool again);

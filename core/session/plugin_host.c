@@ -363,7 +363,10 @@ host_log(const struct kettle_host *table, enum kettle_log_level level, const cha
 	va_end(args);
 }
 
-/* An answer that a plugin waits for: it passes through here once, where the plugin's time for it is measured. */
+/*
+ * An answer that a plugin waits for. It passes through here once, so that the plugin's time for it is measured in one
+ * place.
+ */
 struct watched_answer {
 	const struct core_host *host;
 	const char *what;

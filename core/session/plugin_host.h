@@ -17,7 +17,10 @@ struct core_host {
 
 /* Fills in a host for the plugin `name`. */
 void host_init(struct core_host *host, struct loop_services *io, struct core *core, const char *name);
-/* Ends what the plugin left: HTTP requests, callers, its links' URL. Before destroy; a host not filled in is allowed. */
+/*
+ * Ends what the plugin left: HTTP requests, callers, and the URL of its links. Call it before destroy. A host that was not
+ * filled in is allowed.
+ */
 void host_end(struct core_host *host);
 
 static inline struct core_host *

@@ -23,7 +23,10 @@
  * contents; not description, templates and devices.
  */
 
-/* The keys of task.yml that decide, with the files, how a task runs and scores; others leave scores valid. Ends with NULL. */
+/*
+ * The keys of task.yml that decide, with the files, how a task runs and scores: a change of any other key leaves old
+ * scores valid. Ends with NULL.
+ */
 extern const char *const task_running_keys[];
 
 /* The languages among which is to choose for the task at a path (task_single_languages); empty: it is no single file. */

@@ -240,7 +240,7 @@ def lease_of_time(folder):
         equal(x.process.wait(PATIENCE), 0)
         poll(lambda: not processes_with(marker), "the end of what ran")
         log.seek(0)
-        contains(log.read(), "no request arrived for 3 s")
+        contains(log.read(), "no input for 3 s")
     for wrong in (["--lease", "0", "--serve"], ["--lease", "x", "--serve"], ["--lease", "86401", "--serve"], ["--lease", "5", "--doctor"]):
         ended = subprocess.run([PROGRAM] + wrong, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         equal(ended.returncode, 2)

@@ -86,7 +86,7 @@ def missing_inputs(folder):
                         continue
                     outcomes = x.outcomes("j", [make, step, dict(shell("true"), id="after", kind="run", needs=["take"])])
                     equal((outcomes["take"]["state"], outcomes["after"]["state"]), ("failed", "skipped"))
-                    contains(outcomes["take"]["error"], "The input `%s` is `%s` of step `make`, which did not leave it." % (path, output))
+                    contains(outcomes["take"]["error"], "The input `%s` is `%s` of step `make`" % (path, output))
 
 
 def sandboxed(folder):

@@ -90,7 +90,7 @@ link_output(struct step *step, const struct plan_input *input, const char *to, c
 	struct kettle_error error = {0};
 	int rc = collect_outputs_link(&source->outputs, source->kept, input->output, to, as, link, &error);
 	if (rc == KETTLE_ENOENT)
-		(void)kettle_fail(&step->fault, rc, "The input `%s` is `%s` of step `%.64s`, which did not write this file.",
+		(void)kettle_fail(&step->fault, rc, "The input `%s` is `%s` of step `%.64s`, which did not write it.",
 			input->path, input->output, source->plan->id);
 	else if (rc != 0)
 		step->error = error;

@@ -338,8 +338,8 @@ static void
 on_lease_over(uv_timer_t *timer)
 {
 	struct serve *serve = timer->data;
-	(void)fprintf(stderr, "kettle-exec: the lease ended: no request arrived for %llu s\n",
-		(unsigned long long)(serve->lease_ms / 1000));
+	(void)fprintf(
+		stderr, "kettle-exec: the lease ended: no input for %llu s\n", (unsigned long long)(serve->lease_ms / 1000));
 	end_lease(serve);
 }
 

@@ -115,9 +115,8 @@ static void
 login_looked_up(struct run *run, const json_t *result)
 {
 	template_put(&run->term,
-		"{*name} wants to log in as {*user_name}; it began {begun:time}{address?, from {address}}.\nContinue only if "
-		"you "
-		"began this login yourself.\n",
+		"{*name} wants to log in as {*user_name}; it began {begun:time}{address?, from {address=unix?this "
+		"machine|{address}}}.\nContinue only if you began this login yourself.\n",
 		result, NULL);
 	json_object_set_new(run->args.values, "confirm", json_true());
 	prompt_name(run, json_text_or_empty(result, "user_name"), "the login is not confirmed");

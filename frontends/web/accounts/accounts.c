@@ -120,10 +120,12 @@ respond_done(struct visit *visit, const char *title, const char *one, const char
 static void
 show_asking(struct visit *visit, json_t *asking)
 {
+	const char *address = json_text_or_null(asking, "address");
+	bool is_here = !address || strcmp(address, "unix") == 0;
 	AUTO_FREE char *sentence = xasprintf("%s wants to act as you, %s. It began at %.16s UTC, from %s. %sConfirm only a "
 										 "login that you began yourself.",
 		json_text_or_empty(asking, "name"), json_text_or_empty(asking, "user_name"),
-		json_text_or_empty(asking, "begun"), json_text_or_empty(asking, "address"),
+		json_text_or_empty(asking, "begun"), is_here ? "this machine" : address,
 		member_true(asking, "resets") ? "Your earlier logins of that name end. " : "");
 	session_ask(visit, "Confirm a login", sentence, "Confirm");
 }
