@@ -52,7 +52,7 @@ static void
 free_call(struct call *call)
 {
 	unlink_call(call);
-	json_decref_all(call->actor, call->args, call->result, call->trial);
+	json_decref_all(call->actor, call->args, call->result, call->trial, call->ended);
 	free_all((char *)call->resolved.name, call->name, call);
 }
 
@@ -148,7 +148,7 @@ add_named(json_t *fields, const struct command *command, const json_t *args)
 static void
 log_call(const struct call *call, const struct kettle_error *err, const json_t *result)
 {
-	if (!call->began_ns || !log_event_due())
+	if (!call->began_ns || !call->core->setup.is_server || !log_event_due())
 		return;
 	static const char *const told[] = {"id", "leaderboard", "name"}; /* members of an answer that name what was made */
 	uint64_t ns = clock_ns(loop_clock(call->core->setup.io)) - call->began_ns;
@@ -167,9 +167,27 @@ log_call(const struct call *call, const struct kettle_error *err, const json_t *
 }
 
 void
+call_log_ended(struct core *core, const struct command *command, const json_t *message)
+{
+	const json_t *ended = json_object_get(message, "ended");
+	const struct kettle_error err = {.code = (int)member_int(ended, "code")};
+	const struct call call = {.core = core,
+		.command = command,
+		.actor = json_object_get(message, "actor"),
+		.args = json_object_get(message, "args"),
+		.began_ns = clock_ns(loop_clock(core->setup.io)) - (uint64_t)member_int(ended, "ns")};
+	if (command->right == RIGHT_ADMIN)
+		log_call(&call, err.code < 0 ? &err : NULL, NULL);
+}
+
+void
 call_answer(struct call *call, const struct kettle_error *err, json_t *result)
 {
 	struct kettle_error none = {0};
+	if (call->ended) {
+		err = call->err.code < 0 ? &call->err : NULL;
+		result = call->result;
+	}
 	log_call(call, err, result);
 	if (call->answer)
 		call->answer(call->arg, err ? err : &none, err ? NULL : result);
@@ -363,11 +381,28 @@ run_in_engine(void *arg, const struct kettle_error *err)
 	call->command->engine(call->core, &call->resolved, call->args, command_answered, call);
 }
 
+/* An administrator's local command, such as a backup, is answered once the server of the database has logged its end. */
+static void
+local_answered(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct call *call = arg;
+	if (call->command->right != RIGHT_ADMIN) {
+		command_answered(call, err, result);
+		return;
+	}
+	uint64_t ns = clock_ns(loop_clock(call->core->setup.io)) - call->began_ns;
+	call->err = *err;
+	call->result = json_incref(result);
+	call->ended = json_pack("{s:i, s:I}", "code", err->code, "ns", (json_int_t)ns);
+	call_route(call);
+}
+
 static void
 run_local(struct call *call)
 {
+	call->began_ns = clock_ns(loop_clock(call->core->setup.io));
 	struct actor actor = {.name = json_text_or_empty(call->actor, "name"), .role = RIGHT_ADMIN, .waiter = call->waiter};
-	call->command->engine(call->core, &actor, call->args, command_answered, call);
+	call->command->engine(call->core, &actor, call->args, local_answered, call);
 }
 
 static void
@@ -466,13 +501,23 @@ is_served(const struct core *core)
 	return core->setup.is_server || db_lock_holder(core->setup.database).is_server;
 }
 
+/* Whether the end of a local command is sent to the server of the database: once, so that the answer is not late. */
+static bool
+is_sent(const struct call *call)
+{
+	const struct core *core = call->core;
+	return core->role != CORE_OWNER && !core->web && !core->setup.read_only && call->tries == 0 && is_served(core);
+}
+
 void
 call_route(struct call *call)
 {
 	struct core *core = call->core;
 	if (core->closing || !call->link) {
 		call_fail(call, KETTLE_ECANCELED, "The engine is stopping.");
-	} else if (call->command->kind == COMMAND_LOCAL) {
+	} else if (call->ended && !is_sent(call)) {
+		call_answer(call, NULL, NULL);
+	} else if (call->command->kind == COMMAND_LOCAL && !call->ended) {
 		run_local(call);
 	} else if (core->web) {
 		web_client_call(core->web, call);

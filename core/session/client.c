@@ -188,8 +188,8 @@ client_call(struct client *client, struct call *call)
 	call->next = NULL;
 	*client->last = call;
 	client->last = &call->next;
-	AUTO_JSON json_t *message = json_pack("{s:I, s:s, s:O?, s:O}", "id", (json_int_t)call->id, "call", call->name,
-		"actor", call->actor, "args", call->args);
+	AUTO_JSON json_t *message = json_pack("{s:I, s:s, s:O?, s:O, s:O*}", "id", (json_int_t)call->id, "call", call->name,
+		"actor", call->actor, "args", call->args, "ended", call->ended);
 	json_socket_send(client->peer, message);
 }
 

@@ -20,11 +20,12 @@ struct call {
 	uint64_t id;          /* on the socket */
 	unsigned tries;       /* times that it was sent there */
 	json_t *result;
-	bool plans;              /* the write is only planned yet, for its trial */
-	json_t *trial;           /* the result of that, or NULL */
+	bool plans;    /* the write is only planned yet, for its trial */
+	json_t *trial; /* the result of that, or NULL */
+	json_t *ended; /* of a local command that the server is told of: {"code", "ns": how long it took}, or NULL */
 	struct actor resolved;   /* of an engine command; the call owns the name */
 	struct kettle_error err; /* of work in the pool */
-	uint64_t began_ns;       /* of a logged command, at a server's owner; 0: the end is not logged */
+	uint64_t began_ns;       /* of a local command, and at a server of a logged one; 0: the end is not logged */
 	struct command_env env;  /* a copy from the begin, since a reload changes the core's */
 	struct call *next;
 	struct call *next_by_number, **link; /* in core->calls; link NULL: it is not there */
@@ -33,6 +34,8 @@ struct call {
 /* call.c */
 /* Answers and frees the call. err NULL: with result (borrowed). */
 void call_answer(struct call *call, const struct kettle_error *err, json_t *result);
+/* At a server: logs the end of a local command, as the message of another process describes it. */
+void call_log_ended(struct core *core, const struct command *command, const json_t *message);
 /* Routes a call by the core's present role. */
 void call_route(struct call *call);
 /* core_request for calls whose references are taken instead of copied. [any] */

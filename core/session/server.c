@@ -5,11 +5,12 @@
  * Messages are JSON objects, one a line. A client sends {"id", "call": name, "actor", "args"}, {"cancel": id of a
  * call}, {"id", "subscribe": filter, "actor", "after", "markers"} and {"unsubscribe": id}; filters, `after`, events and
  * markers, which "markers": false leaves out, are those of host->follow (kettle/host.h). The progress of a call is an
- * event for the subscriptions of its connection whose filter is {"task_run": true}. The owner sends {"hello": version,
- * "pid", "stays"} first, then {"id", "result"}, {"id", "error": {"code", "message", "retry_s", "member", "cause"}},
- * which also refuses a subscription, and {"id", "event"}; {"busy": sentence} if there are too many connections; {"bye":
- * true} last, when it ends in order and has answered every call that it took. A client may send many calls at once; the
- * owner takes a limited number of them and leaves the others unread until it has answered these.
+ * event for the subscriptions of its connection whose filter is {"task_run": true}. A call with "ended": {"code", "ns"}
+ * was a local command of the client, which the owner only logs. The owner sends {"hello": version, "pid", "stays"}
+ * first, then {"id", "result"}, {"id", "error": {"code", "message", "retry_s", "member", "cause"}}, which also refuses
+ * a subscription, and {"id", "event"}; {"busy": sentence} if there are too many connections; {"bye": true} last, when
+ * it ends in order and has answered every call that it took. A client may send many calls at once; the owner takes a
+ * limited number of them and leaves the others unread until it has answered these.
  */
 #include <config.h>
 
@@ -181,6 +182,11 @@ take_call(struct connection *connection, const json_t *message, size_t size)
 	struct kettle_error err = {0};
 	if (!json_is_object(actor)) {
 		(void)kettle_fail(&err, KETTLE_EINVAL, "The command has no actor.");
+	} else if (command && command->kind == COMMAND_LOCAL && json_object_get(message, "ended")) {
+		AUTO_JSON json_t *logged = json_pack("{s:I, s:n}", "id", id, "result");
+		call_log_ended(core, command, message);
+		json_socket_send(connection->peer, logged);
+		return;
 	} else if (command && command->kind == COMMAND_LOCAL) {
 		(void)kettle_fail(&err, KETTLE_EINVAL, "`%s` runs in the calling process, not in the engine.", name);
 	} else if (command && command->internal) {
