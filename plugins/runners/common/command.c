@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/list.h"
@@ -184,4 +185,19 @@ commands_kill(const struct commands *commands)
 {
 	for (const struct command *command = commands->list; command; command = command->next)
 		kill_command(command);
+}
+
+bool
+command_exists(const char *name)
+{
+	if (strchr(name, '/'))
+		return access(name, X_OK) == 0;
+	const char *folder = getenv("PATH");
+	for (size_t length; folder && *folder; folder += length + (folder[length] == ':')) {
+		length = strcspn(folder, ":");
+		AUTO_FREE char *path = xasprintf("%.*s/%s", (int)length, folder, name);
+		if (access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
 }

@@ -51,3 +51,5 @@ int command_run(struct commands *commands, const struct arguments *arguments, co
 	struct kettle_error *err);
 /* Kills the running commands; their on_end is still called. */
 void commands_kill(const struct commands *commands);
+/* Whether a program can be started: its path, or its name in a folder of PATH. */
+bool command_exists(const char *name);

@@ -137,14 +137,21 @@ on_ended(void *arg, int status, int signal_number)
 	}
 }
 
+/* The kettle-exec to start. New. */
+static char *
+exec_of(const struct local *local)
+{
+	const char *named = json_text_or_null(local->options, "exec");
+	return named ? xstrdup(named) : find_exec();
+}
+
 /* Appends a command line of kettle-exec, with this machine's settings by the keys of exec.yml. */
 static void
 make_command(const struct local *local, bool doctor, struct arguments *ret_argv)
 {
 	const json_t *sandbox = json_object_get(local->options, "sandbox");
-	const char *named = json_text_or_null(local->options, "exec"),
-			   *config = json_text_or_null(local->options, "config");
-	AUTO_FREE char *file = named ? xstrdup(named) : find_exec();
+	const char *config = json_text_or_null(local->options, "config");
+	AUTO_FREE char *file = exec_of(local);
 	AUTO_JSON json_t *settings =
 		json_pack("{s:O*, s:O*, s:O*, s:O*, s:O*}", "build", json_object_get(local->options, "build"), "extra_paths",
 			json_object_get(sandbox, "extra_paths"), "level", json_object_get(sandbox, "level"), "state",
@@ -275,6 +282,16 @@ stop(void *self, kettle_fn done, void *arg)
 		kill_process(local);
 }
 
+static int
+check(void *self, struct kettle_error *err)
+{
+	AUTO_FREE char *file = exec_of(self);
+	if (command_exists(file))
+		return 0;
+	return kettle_fail(
+		err, KETTLE_EUNAVAIL, "The runner local cannot start `%s`: give the path of kettle-exec as `exec`.", file);
+}
+
 static const struct kettle_runner runner = {
 	.size = sizeof(runner),
 	.capacity = exec_client_capacity,
@@ -285,6 +302,7 @@ static const struct kettle_runner runner = {
 	.heartbeat = heartbeat,
 	.tools = tools,
 	.doctor = doctor,
+	.check = check,
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {

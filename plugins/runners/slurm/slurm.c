@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -128,22 +127,6 @@ submit(void *self, const struct kettle_job *description, const json_t *plan, str
 	return remote_submit(&slurm->remote, &changed, plan, err);
 }
 
-/* Whether the program can be started: its path, or its name in a folder of PATH. */
-static bool
-is_command(const char *name)
-{
-	if (strchr(name, '/'))
-		return access(name, X_OK) == 0;
-	const char *folder = getenv("PATH");
-	for (size_t length; folder && *folder; folder += length + (folder[length] == ':')) {
-		length = strcspn(folder, ":");
-		AUTO_FREE char *path = xasprintf("%.*s/%s", (int)length, folder, name);
-		if (access(path, X_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
 static int
 check(void *self, struct kettle_error *err)
 {
@@ -154,7 +137,7 @@ check(void *self, struct kettle_error *err)
 	int rc = remote_check(self, &key);
 	for (size_t i = 0; i < ARRAY_SIZE(options_of_commands); i++) {
 		const char *option = options_of_commands[i], *name = json_text_or_empty(slurm->section, option);
-		if (is_command(name))
+		if (command_exists(name))
 			continue;
 		buf_printf(&names, "%s`%s`", names.len ? ", " : "", name);
 		buf_printf(&absent, "%s`%s`", absent.len ? ", " : "", option);

@@ -227,6 +227,17 @@ stop(void *self, kettle_fn done, void *arg)
 	finish_stop(ssh);
 }
 
+static int
+check(void *self, struct kettle_error *err)
+{
+	const struct ssh *ssh = self;
+	const char *program = json_text_or_empty(ssh->options, "ssh");
+	if (command_exists(program))
+		return 0;
+	return kettle_fail(err, KETTLE_EUNAVAIL,
+		"The runner ssh cannot start `%s`: install ssh on this machine, or give its path as `ssh`.", program);
+}
+
 static const struct kettle_runner runner = {
 	.size = sizeof(runner),
 	.capacity = exec_client_capacity,
@@ -238,6 +249,7 @@ static const struct kettle_runner runner = {
 	.tools = tools,
 	KETTLE_UNIT_OPTIONS(unit_options),
 	.doctor = doctor,
+	.check = check,
 };
 
 KETTLE_EXPORT const struct kettle_plugin kettle_plugin = {
