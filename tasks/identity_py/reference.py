@@ -23,4 +23,4 @@ def check_implementation(data: input_t, output: output_t):
     if len(output) != len(expected):
         return f"the output has {len(output)} bytes, expected {len(expected)}"
     wrong = next((i for i in range(len(output)) if output[i] != expected[i]), None) if output != expected else None
-    return "" if wrong is None else f"byte {wrong} is {output[wrong]}, expected {expected[wrong]}"
+    return "" if wrong is None else f"at {wrong}: got {output[wrong]}, expected {expected[wrong]}"
