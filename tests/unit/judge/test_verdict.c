@@ -436,8 +436,8 @@ test_limits(void **state)
 	change(&job, "test", json_pack("{s:s, s:n, s:i}", "state", "failed", "exit", "signal", 11));
 	expect(&job, "failed", "The test run was terminated by signal 11 (invalid memory access).", "participant", false);
 	change(&job, "test",
-		json_pack("{s:s, s:s, s:n, s:f, s:{s:s, s:i}}", "state", "limit", "limit", "wall", "exit", "limit_value", 9.0,
-			"also", "limit", "processes", "value", 512));
+		json_pack("{s:s, s:s, s:n, s:f, s:I, s:{s:s, s:i}}", "state", "limit", "limit", "wall", "exit", "limit_value",
+			9.0, "memory_peak", (json_int_t)3 << 30, "also", "limit", "processes", "value", 512));
 	make(&job);
 	assert_sentence(text_at(job.verdict, "error"));
 }
