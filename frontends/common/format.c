@@ -4,18 +4,21 @@
 
 #include "common/format.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 
 static const struct unit {
 	const char *name;
 	double ns;
 } units[] = {{"ns", 1}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 
+#define WRAPPED 60  /* columns of a line that its author wrapped; shorter ones end where they should */
 #define ENDLESS 1e9 /* seconds: nothing takes so long, and its digits would fill a table */
 
 /* Returns the decimals for four significant digits of a value of 1 or more. */
@@ -64,7 +67,7 @@ format_ns(double ns, char ret_text[FORMAT_SIZE])
 void
 format_change(double percent, char ret_text[FORMAT_SIZE])
 {
-	if (percent >= 100)
+	if (percent >= 100 || percent <= -90)
 		snprintf(ret_text, FORMAT_SIZE, "%.3g times", 1 + percent / 100);
 	else
 		snprintf(ret_text, FORMAT_SIZE, "%+.1f %%", percent);
@@ -151,4 +154,22 @@ format_word(const char *word, char ret_text[FORMAT_SIZE])
 	snprintf(ret_text, FORMAT_SIZE, "%s", word);
 	for (char *p = ret_text; *p; p++)
 		*p = *p == '_' ? ' ' : *p;
+}
+
+char *
+format_unwrapped(const char *text)
+{
+	char *joined = xstrdup(text), *before = NULL; /* the end of the line before, if this one continues it */
+	bool code = false;
+	for (char *line = joined; *line;) {
+		char *end = line + strcspn(line, "\n");
+		bool fence = strncmp(line, "```", 3) == 0;
+		code = code != fence;
+		bool plain = !code && !fence && end > line && !strchr(" \t-*+#|>", *line) && !isdigit((unsigned char)*line);
+		if (plain && before)
+			*before = ' ';
+		before = plain && *end && end - line >= WRAPPED ? end : NULL;
+		line = end + (*end != '\0');
+	}
+	return joined;
 }

@@ -11,7 +11,7 @@
 void format_ns(double ns, char ret_text[FORMAT_SIZE]);
 /* A duration and its error in the unit of the duration: "12.34 ± 0.05 µs". Leaves out an error that is NAN. */
 void format_ns_error(double ns, double error, char ret_text[FORMAT_SIZE]);
-/* A difference in percent: "-12.5 %"; "13.9 times" if the value at least doubled. */
+/* A difference in percent: "-12.5 %"; "13.9 times" if the value at least doubled, "0.013 times" if less than a tenth is left. */
 void format_change(double percent, char ret_text[FORMAT_SIZE]);
 /* Bytes: "512 B", "1.5 KiB". */
 void format_bytes(double bytes, char ret_text[FORMAT_SIZE]);
@@ -25,3 +25,8 @@ void format_relative(int64_t ms, int64_t now_ms, char ret_text[FORMAT_SIZE]);
 void format_word(const char *word, char ret_text[FORMAT_SIZE]);
 /* The likely duration of a wait: "in about 3 minutes". */
 void format_wait(int64_t seconds, char ret_text[FORMAT_SIZE]);
+/*
+ * Joins the lines of a paragraph that its author wrapped, for a terminal that is narrower. Code, lists, tables and
+ * headings in Markdown stay as they are. New string.
+ */
+char *format_unwrapped(const char *text);

@@ -138,8 +138,9 @@ format_until(const char *time, char text[FORMAT_SIZE])
 static void
 put_first_line(const struct scope *scope, const char *text)
 {
-	AUTO_FREE char *line = xstrndup(text, strcspn(text, "\n"));
-	term_sanitize(scope->term->out, line, 0);
+	AUTO_FREE char *lines = format_unwrapped(text);
+	lines[strcspn(lines, "\n")] = '\0';
+	term_sanitize(scope->term->out, lines, 0);
 }
 
 static void

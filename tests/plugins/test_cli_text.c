@@ -374,6 +374,12 @@ test_durations(void **state)
 	assert_string_equal(text, "512 B");
 	format_bytes(1536, text);
 	assert_string_equal(text, "1.5 KiB");
+	format_change(-12.54, text);
+	assert_string_equal(text, "-12.5 %");
+	format_change(1286.2, text);
+	assert_string_equal(text, "13.9 times");
+	format_change(-98.7, text);
+	assert_string_equal(text, "0.013 times");
 }
 
 static void

@@ -4,7 +4,6 @@
 
 #include "cli/render/render.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -14,10 +13,10 @@
 #include "base/ranking_columns.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "common/format.h"
 #include "common/template.h"
 
 #define BOARD_DESCRIPTION_LINES 12
-#define BOARD_WRAPPED 60 /* columns of a line that its author wrapped; shorter ones end where they should */
 
 json_t *
 render_board_show_json(const json_t *result)
@@ -41,28 +40,6 @@ put_tools(struct run *run, const char *name, const json_t *tools)
 			render_device_tools(&run->term, device, tools);
 }
 
-/*
- * Joins the lines of a paragraph that its author wrapped, for a terminal that is narrower. Code, lists, tables and
- * headings in Markdown stay as they are. New string.
- */
-static char *
-unwrapped(const char *text)
-{
-	char *joined = xstrdup(text), *before = NULL; /* the end of the line before, if this one continues it */
-	bool code = false;
-	for (char *line = joined; *line;) {
-		char *end = line + strcspn(line, "\n");
-		bool fence = strncmp(line, "```", 3) == 0;
-		code = code != fence;
-		bool plain = !code && !fence && end > line && !strchr(" \t-*+#|>", *line) && !isdigit((unsigned char)*line);
-		if (plain && before)
-			*before = ' ';
-		before = plain && *end && end - line >= BOARD_WRAPPED ? end : NULL;
-		line = end + (*end != '\0');
-	}
-	return joined;
-}
-
 void
 render_board_show(struct run *run, const json_t *result)
 {
@@ -77,7 +54,7 @@ render_board_show(struct run *run, const json_t *result)
 			"{*name}  deadline: {deadline?{deadline:time}, {deadline:until}|none}{visibility=closed?  closed}\n", board,
 			NULL);
 		const char *description = json_text_or_empty(board, "description");
-		AUTO_FREE char *joined = term->width > 0 ? unwrapped(description) : NULL;
+		AUTO_FREE char *joined = term->width > 0 ? format_unwrapped(description) : NULL;
 		term_block(term->out, joined ? joined : description, 2, BOARD_DESCRIPTION_LINES);
 		if (member_true(result, "code_open") && !member_is(board, "code", "owner"))
 			fputs("  You may read the code of other users: kettle submission show ID --code\n", term->out);
