@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+
 /* Takes the next character with a width; skips the codes of styles. */
 static uint32_t
 next_shown(const char **text)
@@ -32,12 +34,20 @@ columns_between(const char *text, const char *end)
 	return columns;
 }
 
-/* Returns the end of the word that follows after spaces. */
+/* Returns the end of the word that follows after spaces; a number and its unit are one. */
 static const char *
 word_end(const char *text)
 {
+	static const char *const units[] = {"ns", "µs", "ms", "s", "%", "B", "KiB", "MiB", "GiB", "TiB"};
 	text += strspn(text, " ");
-	return text + strcspn(text, " \n");
+	const char *end = text + strcspn(text, " \n");
+	if (end == text || !isdigit((unsigned char)end[-1]) || *end != ' ')
+		return end;
+	size_t len = strcspn(end + 1, " \n,;:.)");
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (len == strlen(units[i]) && memcmp(end + 1, units[i], len) == 0)
+			return end + 1 + strcspn(end + 1, " \n");
+	return end;
 }
 
 const char *

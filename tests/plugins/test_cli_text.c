@@ -274,6 +274,8 @@ test_wrap(void **state)
 	assert_wrapped("  key      the value goes on", 22, "  key      the value\n           goes on");
 	assert_wrapped("x an-unbreakable-word-of-a-path then", 12, "x\nan-unbreakable-word-of-a-path\nthen");
 	assert_wrapped("日本語 日本語 日本語", 14, "日本語 日本語\n日本語");
+	assert_wrapped("CPU 668.7 µs, SPARE 685.2 µs", 24, "CPU 668.7 µs, SPARE\n685.2 µs");
+	assert_wrapped("it has 3 seconds", 8, "it has 3\nseconds");
 	assert_string_equal(wrap_end("abc def", 2), " def");
 }
 
