@@ -202,7 +202,7 @@ medal(json_int_t rank)
 }
 
 /*
- * Makes "rank 1 of 2, up from 2 · personal best, was at 1.4 ms" or "not the user's best: submission 2, 1.4 ms, rank
+ * Makes "rank 1 of 2, up from 2 · personal best, previously 1.4 ms" or "not the user's best: submission 2, 1.4 ms, rank
  * 1".
  */
 static char *
@@ -214,7 +214,7 @@ place(const json_t *data)
 		return xstrdup(better + strlen(", "));
 	AUTO_FREE char *rank = template_text("rank {rank} of {of}", data, NULL);
 	AUTO_FREE char *how = template_text(
-		"{first?first success|personal best{previous_score?, was at {previous_score:seconds}}}", data, NULL);
+		"{first?first success|personal best{previous_score?, previously {previous_score:seconds}}}", data, NULL);
 	return xasprintf("%s%s · %s", rank, change, how);
 }
 
