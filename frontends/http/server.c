@@ -21,10 +21,9 @@
 #include "base/cleanup.h"
 #include "base/xalloc.h"
 
-#define DRAIN_READ_MS 2000     /* for the rest of a request that was begun when the server was stopped */
-#define CONNECTION_MEMORY 8192 /* bytes for heads, and what the library makes of them */
-#define CHECK_MS 10000         /* between looks at the files of the certificate */
-#define EVENTS_MAX 64          /* in one turn */
+#define DRAIN_READ_MS 2000 /* for the rest of a request that was begun when the server was stopped */
+#define CHECK_MS 10000     /* between looks at the files of the certificate */
+#define EVENTS_MAX 64      /* in one turn */
 #define MS_PER_S 1000
 
 /* ---- what the library calls ---- */

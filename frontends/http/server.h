@@ -6,11 +6,12 @@
  * on that thread, and is answered from any thread, at once or later; meanwhile its connection is suspended. What an
  * answer consists of is immutable and counted, so that one body or one piece of a stream serves any number of clients.
  *
- * What it refuses itself: heads that take more than 8 KiB of memory (431, 414 for the URL alone), where a header takes 56
- * bytes beside its text, cookies count twice, and the head of the answer needs room, too; heads and paths that are
- * malformed or ambiguous (400); bodies without Content-Length (411), also chunked ones; bodies over what `head` accepts
- * (413), over HTTP_SERVER_BODIES together, or over a quarter of that from one address where half is taken (503); requests
- * while it stops (503). HTTP/1.0 is served too, as proxies speak it.
+ * What it refuses itself: heads that take more than 8 KiB of memory (431, 414 where the URL takes most of it), where a
+ * header and a cookie take 64 bytes beside their text, and the text of cookies counts twice (the library closes the
+ * connection without an answer where they take more than 10 KiB); heads and paths that are malformed or ambiguous (400);
+ * bodies without Content-Length (411), also chunked ones; bodies over what `head` accepts (413), over
+ * HTTP_SERVER_BODIES together, or over a quarter of that from one address where half is taken (503); requests while it
+ * stops (503). HTTP/1.0 is served too, as proxies speak it.
  */
 #pragma once
 

@@ -19,6 +19,9 @@
 
 #define NEVER UINT64_MAX
 #define METHOD_MAX 16
+/* Bytes of a connection for heads, and what the library makes of them: of a request's, and with that of its answer. */
+#define HEAD_MEMORY 8192
+#define CONNECTION_MEMORY (HEAD_MEMORY + 2048)
 
 struct http_server {
 	const struct kettle_host *host;
@@ -124,6 +127,7 @@ struct http_request {
 	struct http_connection *connection; /* changed under the lock; NULL: the server has ended */
 	char *url, *query;                  /* as it was sent; query: "" or what follows `?`, in url */
 	size_t url_size;
+	size_t head_memory; /* bytes of the connection's memory that the head takes */
 	struct path path;
 	enum http_method method;
 	char method_name[METHOD_MAX], address[ADDRESS_TEXT];

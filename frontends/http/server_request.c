@@ -15,12 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "base/xalloc.h"
 
 #define MS_PER_S 1000
+#define RECORD_MEMORY 64         /* of the library for each header and cookie, aligned */
+#define REFUSAL_MEMORY 1024      /* that the head of a refusal needs at most */
 #define LIBRARY_LIMIT_S 1000000u /* any but that of other connections, and so long that it does not matter */
 
 static const char *const method_names[] = {
@@ -46,6 +49,24 @@ request_free(struct http_request *request)
 
 /* ---- the head ---- */
 
+/* Whether the library is older than 1.0, from which on it does itself what is done for it here. */
+static bool
+library_is_old(void)
+{
+	return *MHD_get_version() == '0';
+}
+
+/*
+ * Ends the query in the library's buffer before the library splits it: the server reads queries itself. The library would
+ * keep a record of each parameter, and where their memory is spent, it goes on to wait for a head that it has dropped.
+ */
+static void
+hide_query(const char *query)
+{
+	if (library_is_old())
+		*(char *)(uintptr_t)query = '\0';
+}
+
 void *
 request_begin(void *arg, const char *url, struct MHD_Connection *mhd)
 {
@@ -59,8 +80,10 @@ request_begin(void *arg, const char *url, struct MHD_Connection *mhd)
 	request->url_size = strlen(request->url);
 	char *mark = strchr(request->url, '?');
 	request->query = mark ? mark + 1 : request->url + request->url_size;
-	if (mark)
+	if (mark) {
 		*mark = '\0';
+		hide_query(url + (request->query - request->url));
+	}
 	connection->request = request;
 	http_connection_limit(connection, server->request_ms);
 	return request;
@@ -70,6 +93,7 @@ struct framing {
 	unsigned seen;     /* of `single`, each a bit */
 	bool is_ambiguous; /* one of them came twice, or there is no such host */
 	size_t encodings;
+	size_t cookies; /* bytes of the first Cookie, which the library copies */
 	const char *length;
 	struct buf forwarded;
 	bool https;
@@ -103,6 +127,8 @@ take_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *va
 		framing->is_ambiguous = framing->is_ambiguous || !head_is_host(value);
 	} else if (strcasecmp(name, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
 		framing->encodings++;
+	} else if (strcasecmp(name, MHD_HTTP_HEADER_COOKIE) == 0) {
+		framing->cookies += framing->cookies ? 0 : strlen(value) + 1;
 	} else if (strcasecmp(name, "X-Forwarded-For") == 0) {
 		buf_printf(&framing->forwarded, "%s%s", framing->forwarded.len > 0 ? "," : "", value);
 	} else if (strcasecmp(name, "X-Forwarded-Proto") == 0) {
@@ -136,12 +162,21 @@ is_strict(const struct http_request *request, const char *url, const char *metho
 	size_t method_size = strlen(method);
 	if (!head_is_token(method, method_size))
 		return false;
-	/* From 1.0 on the library itself does what follows. */
-	if (*MHD_get_version() != '0')
+	if (!library_is_old())
 		return true;
 	/* The pieces lie where they were received; what is between them would be a NUL or a second blank. */
 	return size && url == method + method_size + 1 && version == url + request->url_size + 1 &&
 		   head_is_strict(version, method + size->header_size);
+}
+
+/* The bytes of the connection's memory that a head takes. */
+static size_t
+head_memory(const struct http_request *request, const struct framing *framing)
+{
+	struct MHD_Connection *mhd = request->connection->mhd;
+	const union MHD_ConnectionInfo *size = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+	int records = MHD_get_connection_values(mhd, MHD_HEADER_KIND | MHD_COOKIE_KIND, NULL, NULL);
+	return (size ? size->header_size : 0) + framing->cookies + (size_t)records * RECORD_MEMORY;
 }
 
 /* Reads the head; 0, or the status with which it is refused. */
@@ -151,6 +186,7 @@ read_head(struct http_request *request, const char *url, const char *method, con
 	struct framing framing = {.seen = 0};
 	long long length = 0;
 	(void)MHD_get_connection_values(request->connection->mhd, MHD_HEADER_KIND, take_header, &framing);
+	request->head_memory = head_memory(request, &framing);
 	name_client(request, &framing);
 	buf_free(&framing.forwarded);
 	request->old = strcmp(version, MHD_HTTP_VERSION_1_0) == 0;
@@ -163,6 +199,8 @@ read_head(struct http_request *request, const char *url, const char *method, con
 	if (!is_strict(request, url, method, version) || framing.is_ambiguous ||
 		(framing.length && framing.encodings > 0) || !path_split(request->url, &request->path))
 		return MHD_HTTP_BAD_REQUEST;
+	if (request->head_memory > HEAD_MEMORY)
+		return request->url_size > HEAD_MEMORY / 2 ? MHD_HTTP_URI_TOO_LONG : MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
 	if (framing.encodings > 0)
 		return MHD_HTTP_LENGTH_REQUIRED;
 	/* The library has checked its form, and answers 413 to more than 64 bits. */
@@ -210,6 +248,28 @@ refuse(struct http_request *request, unsigned status)
 		http_answer(request, status, http_content_new(NULL, "", 0, NULL));
 }
 
+/*
+ * Refuses a head beside which the connection's memory has no room for the head of an answer: past the library, which would
+ * close the connection without one.
+ */
+static enum MHD_Result
+refuse_directly(struct http_request *request)
+{
+	static const char answer[] =
+		"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+	struct http_connection *connection = request->connection;
+	request->status = MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+	request->sent = true;
+	connection->lingers = true;
+	if (request->server->certificate)
+		(void)gnutls_record_send(
+			MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session, answer,
+			sizeof(answer) - 1);
+	else
+		(void)send(connection->fd, answer, sizeof(answer) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return MHD_NO;
+}
+
 /* Whether there is room for the body. Once half is taken, no client's address may have more than a quarter. */
 static bool
 has_room(const struct http_request *request)
@@ -233,6 +293,8 @@ handle_head(struct http_request *request, const char *url, const char *method, c
 	request->begun = true;
 	request->begun_ms = server_now(server);
 	unsigned status = read_head(request, url, method, version);
+	if (request->head_memory > CONNECTION_MEMORY - REFUSAL_MEMORY)
+		return refuse_directly(request);
 	if (status) {
 		refuse(request, status);
 		return send_early(request);
@@ -374,8 +436,9 @@ request_complete(void *arg, struct MHD_Connection *mhd, void **context, enum MHD
 		return;
 	*context = NULL;
 	struct http_connection *connection = request->connection;
-	/* The library answers by itself what it cannot read. */
+	/* The library answers by itself what it cannot read, and may not have read it to the end. */
 	const union MHD_ConnectionInfo *status = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_HTTP_STATUS);
+	connection->lingers = connection->lingers || !request->begun;
 	if (request->sent || (status && !request->announced))
 		record(request, request->sent ? request->status : status->http_status,
 			reason == MHD_REQUEST_TERMINATED_COMPLETED_OK);

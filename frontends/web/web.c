@@ -202,6 +202,9 @@ on_refused(void *arg, struct http_request *request, unsigned status)
 	} else if (status == STATUS_TOO_LARGE) {
 		(void)snprintf(sentence, sizeof(sentence), "The body has more than %zu bytes.", max ? max : IGNORED_MAX);
 		code = KETTLE_ETOOBIG;
+	} else if (status == STATUS_URI_TOO_LONG || status == STATUS_HEAD_TOO_LARGE) {
+		(void)strcpy(sentence, "The head of the request takes more than 8 KiB.");
+		code = KETTLE_ETOOBIG;
 	} else if (status == STATUS_UNAVAILABLE) {
 		(void)strcpy(sentence, "The server takes no such request now: try again later.");
 		code = KETTLE_EUNAVAIL;

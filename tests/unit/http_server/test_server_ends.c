@@ -258,9 +258,9 @@ lets_clients_finish(void **state)
 
 /* ---- TLS ---- */
 
-/* A handshake and a request; the name in the server's certificate. */
+/* A handshake, a request, and its answer up to the end of `until`; the name in the server's certificate. */
 static void
-ask_by_tls(const struct fixture *f, char ret_name[100])
+send_by_tls(const struct fixture *f, const char *text, const char *until, char ret_name[100])
 {
 	const unsigned char wanted[] = "\x02h2\x08http/1.0\x08http/1.1", *chosen = NULL;
 	unsigned chosen_size = 0;
@@ -277,13 +277,19 @@ ask_by_tls(const struct fixture *f, char ret_name[100])
 	X509 *certificate = SSL_get1_peer_certificate(tls);
 	(void)X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, ret_name, 100);
 	X509_free(certificate);
-	assert_int_equal(SSL_write(tls, ECHO, (int)strlen(ECHO)), strlen(ECHO));
-	for (int got = 1, at = 0; got > 0 && !strstr(answer, "secure 0:"); at += got)
+	assert_int_equal(SSL_write(tls, text, (int)strlen(text)), strlen(text));
+	for (int got = 1, at = 0; got > 0 && !strstr(answer, until); at += got)
 		got = SSL_read(tls, answer + at, (int)sizeof(answer) - 1 - at);
-	assert_non_null(strstr(answer, "127.0.0.1 secure 0:"));
+	assert_non_null(strstr(answer, until));
 	SSL_free(tls);
 	SSL_CTX_free(context);
 	(void)close(fd);
+}
+
+static void
+ask_by_tls(const struct fixture *f, char ret_name[100])
+{
+	send_by_tls(f, ECHO, "127.0.0.1 secure 0:", ret_name);
 }
 
 static void
@@ -333,6 +339,24 @@ renews_certificates(void **state)
 	kettle_fake_advance(f->fake, 10000);
 	ask_by_tls(f, name);
 	assert_string_equal(name, first);
+}
+
+/* A head that leaves the library no room for an answer's. */
+static void
+refuses_heads_by_tls(void **state)
+{
+	struct fixture *f = *state;
+	AUTO_FREE char *pem = path_join(folder, "tls.pem"), *text = xmalloc(9800);
+	char name[100];
+	(void)memset(text, 'x', 9799);
+	text[9799] = '\0';
+	AUTO_FREE char *head = xasprintf("GET /echo HTTP/1.1\r\n" HOST "X: %s\r\n\r\n", text);
+	f->rules.certificate = pem;
+	server_start(f);
+	send_by_tls(f, head, "HTTP/1.1 431 ", name);
+	await(f, &f->answered, 1);
+	assert_int_equal(f->last_status, 431);
+	assert_int_equal(f->requests, 0);
 }
 
 /* Those who do not speak TLS, or not to the end. */
@@ -527,6 +551,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(sees_clients_leave, server_setup, server_teardown),
 	cmocka_unit_test_setup_teardown(lets_clients_finish, server_setup_simulated, server_teardown),
 	cmocka_unit_test_setup_teardown(renews_certificates, server_setup_simulated, server_teardown),
+	cmocka_unit_test_setup_teardown(refuses_heads_by_tls, server_setup, server_teardown),
 	cmocka_unit_test_setup_teardown(bounds_handshakes, server_setup, server_teardown),
 	cmocka_unit_test_setup_teardown(serves_unix_sockets, server_setup, server_teardown),
 	cmocka_unit_test_setup_teardown(drains, server_setup, server_teardown),
