@@ -5,7 +5,10 @@
 #include "http/html.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+
+#define NUMBER_SIZE 24
 
 static void
 add_text(struct buf *page, const char *text)
@@ -43,11 +46,15 @@ html_add_page(struct buf *page, const char *title, const char *data, const struc
 }
 
 void
-html_respond(struct http_request *request, unsigned status, const char *title, const struct buf *content)
+html_respond(
+	struct http_request *request, unsigned status, const char *title, const struct buf *content, unsigned retry_s)
 {
-	static const struct http_header headers[] = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"},
+	char after[NUMBER_SIZE];
+	const struct http_header headers[] = {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"},
 		{"Referrer-Policy", "same-origin"},
-		{"Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'"}, {NULL, NULL}};
+		{"Content-Security-Policy", "default-src 'none'; form-action 'self'; frame-ancestors 'none'"},
+		{retry_s ? "Retry-After" : NULL, after}, {NULL, NULL}};
+	(void)snprintf(after, sizeof(after), "%u", retry_s);
 	AUTO_BUF struct buf page = {0};
 	html_add_page(&page, title, NULL, content);
 	http_answer(request, status, http_content_new("text/html; charset=utf-8", page.data, page.len, headers));

@@ -35,7 +35,7 @@ show_login(struct web *web, struct http_request *request)
 	else if (*session)
 		(void)providers_add_links(
 			web, &content, "Add to the user who is logged in here an account of", "join=1&amp;", "");
-	html_respond(request, STATUS_OK, "Log in", &content);
+	html_respond(request, STATUS_OK, "Log in", &content, 0);
 }
 
 /* ---- questions that a button answers ---- */
@@ -52,7 +52,7 @@ show_entry(struct web *web, struct http_request *request, const char *login)
 		login);
 	(void)providers_add_links(web, &content, "Log in by", "", path);
 	if (*login)
-		html_respond(request, STATUS_OK, "Confirm a login", &content);
+		html_respond(request, STATUS_OK, "Confirm a login", &content, 0);
 	else
 		session_redirect(request, "/login", NULL);
 }

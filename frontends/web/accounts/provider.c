@@ -141,9 +141,12 @@ provider_start(struct web *web, struct http_request *request, const struct provi
 	AUTO_FREE char *cookie = session_cookie(web, BROWSER, browser, PROVIDER_STATE_MS / 1000);
 	AUTO_JSON json_t *query = visit_query(request, NULL);
 	AUTO_BUF struct buf address = {0};
+	struct kettle_error err = {0};
 	if (recent_count(web->states, "address", http_address(request)) >= PROVIDER_ADDRESS_MAX) {
-		session_respond(request, STATUS_TOO_MANY, FAILED_TITLE,
-			"Too many logins have begun at your address: finish one, or try again in ten minutes.");
+		(void)kettle_fail(
+			&err, KETTLE_ERATE, "Too many logins have begun at your address: finish one, or try again in ten minutes.");
+		err.retry_s = PROVIDER_STATE_MS / 1000;
+		session_respond_error(web, request, &err);
 		return;
 	}
 	recent_put(web->states, state,

@@ -56,15 +56,23 @@ session_respond(struct http_request *request, unsigned status, const char *title
 {
 	AUTO_BUF struct buf content = {0};
 	html_printf(&content, "<p>%s</p>\n", sentence);
-	html_respond(request, status, title, &content);
+	html_respond(request, status, title, &content, 0);
+}
+
+void
+session_respond_error(const struct web *web, struct http_request *request, const struct kettle_error *err)
+{
+	struct kettle_error told;
+	AUTO_BUF struct buf content = {0};
+	error_tell(web->host, err, &told);
+	html_printf(&content, "<p>%s</p>\n", told.message);
+	html_respond(request, (unsigned)kettle_error_http(err->code), FAILED_TITLE, &content, err->retry_s);
 }
 
 void
 session_fail(struct visit *visit, const struct kettle_error *err)
 {
-	struct kettle_error told;
-	error_tell(visit->web->host, err, &told);
-	session_respond(visit->request, (unsigned)kettle_error_http(err->code), FAILED_TITLE, told.message);
+	session_respond_error(visit->web, visit->request, err);
 }
 
 /* ---- forms ---- */
@@ -103,6 +111,6 @@ session_ask(struct visit *visit, const char *title, const char *sentence, const 
 		"<p>%s</p>\n<form method=\"post\"><input type=\"hidden\" name=\"token\" "
 		"value=\"%s\"><button>%s</button></form>\n",
 		sentence, token, button);
-	html_respond(visit->request, STATUS_OK, title, &content);
+	html_respond(visit->request, STATUS_OK, title, &content, 0);
 	visit_end(visit);
 }

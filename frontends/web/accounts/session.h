@@ -25,7 +25,9 @@ void session_redirect(struct http_request *request, const char *address, const c
 
 /* A page with a sentence. */
 void session_respond(struct http_request *request, unsigned status, const char *title, const char *sentence);
-/* The page of an error; a `fail` of visits. */
+/* The page of an error, with Retry-After where the error says when to try again. */
+void session_respond_error(const struct web *web, struct http_request *request, const struct kettle_error *err);
+/* The same; a `fail` of visits. */
 void session_fail(struct visit *visit, const struct kettle_error *err);
 /* A page with a sentence and a button, which sends a POST to the same address; ends the visit. */
 void session_ask(struct visit *visit, const char *title, const char *sentence, const char *button);
