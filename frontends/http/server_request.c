@@ -179,6 +179,13 @@ head_memory(const struct http_request *request, const struct framing *framing)
 	return (size ? size->header_size : 0) + framing->cookies + (size_t)records * RECORD_MEMORY;
 }
 
+/* The status that refuses a head that is too large. */
+static unsigned
+refusal_of_size(const struct http_request *request)
+{
+	return request->url_size > HEAD_MEMORY / 2 ? MHD_HTTP_URI_TOO_LONG : MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+}
+
 /* Reads the head; 0, or the status with which it is refused. */
 static unsigned
 read_head(struct http_request *request, const char *url, const char *method, const char *version)
@@ -200,7 +207,7 @@ read_head(struct http_request *request, const char *url, const char *method, con
 		(framing.length && framing.encodings > 0) || !path_split(request->url, &request->path))
 		return MHD_HTTP_BAD_REQUEST;
 	if (request->head_memory > HEAD_MEMORY)
-		return request->url_size > HEAD_MEMORY / 2 ? MHD_HTTP_URI_TOO_LONG : MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+		return refusal_of_size(request);
 	if (framing.encodings > 0)
 		return MHD_HTTP_LENGTH_REQUIRED;
 	/* The library has checked its form, and answers 413 to more than 64 bits. */
@@ -255,18 +262,18 @@ refuse(struct http_request *request, unsigned status)
 static enum MHD_Result
 refuse_directly(struct http_request *request)
 {
-	static const char answer[] =
-		"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 	struct http_connection *connection = request->connection;
-	request->status = MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+	request->status = refusal_of_size(request);
+	AUTO_FREE char *answer = xasprintf("HTTP/1.1 %u %s\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+		request->status, MHD_get_reason_phrase_for(request->status));
 	request->sent = true;
 	connection->lingers = true;
 	if (request->server->certificate)
 		(void)gnutls_record_send(
 			MHD_get_connection_info(connection->mhd, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session, answer,
-			sizeof(answer) - 1);
+			strlen(answer));
 	else
-		(void)send(connection->fd, answer, sizeof(answer) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+		(void)send(connection->fd, answer, strlen(answer), MSG_NOSIGNAL | MSG_DONTWAIT);
 	return MHD_NO;
 }
 
