@@ -196,7 +196,7 @@ command_run_fn cmd_login_confirm; /* ENOENT: no such code */
 
 command_run_fn cmd_link_take; /* ENOENT: used, expired or never made */
 
-/* ---- cmd_link.c: merges two users into one. Store's thread ---- */
+/* ---- cmd_account_merge.c: merges two users into one. Store's thread ---- */
 
 #define MERGE_CODE_MS 600000 /* how long a code holds */
 

@@ -372,7 +372,7 @@ destroy(void *self)
 	visits_free(web->visits);
 	pages_free(web->pages);
 	feeds_free(web->feeds);
-	json_decref_all(web->commands, web->nobody, web->self, web->options);
+	json_decref_all(web->commands, web->anonymous, web->self, web->options);
 	free_all(frontend->proxies, frontend->origins, frontend);
 }
 
@@ -383,7 +383,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	struct web *web = &frontend->web;
 	(void)err;
 	web->host = host;
-	web->nobody = json_pack("{s:s, s:s, s:s}", "provider", "web", "subject", "nobody", "name", "nobody");
+	web->anonymous = json_pack("{s:s, s:s, s:s}", "provider", "web", "subject", "nobody", "name", "nobody");
 	web->self = json_pack("{s:s, s:s, s:s, s:s}", "provider", "web", "subject", "web", "name", "web", "role", "admin");
 	web->commands = open_commands(host);
 	web->tokens = recent_new(host, WEB_RECENT_MAX);

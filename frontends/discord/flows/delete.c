@@ -114,8 +114,8 @@ on_user(struct interaction *interaction, const json_t *user, void *arg)
 static void
 on_boards(struct interaction *interaction, const json_t *boards, void *arg)
 {
-	const struct menu *asked = arg;
-	struct menu *menu = xnew(struct menu, asked->offset, json_incref((json_t *)boards));
+	const struct menu *pending = arg;
+	struct menu *menu = xnew(struct menu, .offset = pending->offset, .boards = json_incref((json_t *)boards));
 	answer_try(interaction, "user.show", json_object(), on_user, menu);
 }
 

@@ -437,11 +437,11 @@ take_limited(struct call *call, const struct kettle_http_answer *answer, const j
 		return;
 	}
 	struct kettle_error err = {0};
-	char asked[FORMAT_SIZE];
-	format_ns(wait * 1e6, asked);
+	char delay[FORMAT_SIZE];
+	format_ns(wait * 1e6, delay);
 	if (wait > most)
 		(void)kettle_fail(&err, KETTLE_ERATE, "Discord limits %s for %s, which is longer than Kettle waits.",
-			call->route.name, asked);
+			call->route.name, delay);
 	else
 		(void)kettle_fail(
 			&err, KETTLE_ERATE, "Discord still limits %s after several tries (%u).", call->route.name, call->limited);

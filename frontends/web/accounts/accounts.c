@@ -61,7 +61,7 @@ show_entry(struct web *web, struct http_request *request, const char *login)
 static void
 fail(struct visit *visit, const struct kettle_error *err)
 {
-	bool has_ended = err->code == KETTLE_EACCES && visit->actor == visit->web->nobody;
+	bool has_ended = err->code == KETTLE_EACCES && visit->actor == visit->web->anonymous;
 	if (has_ended && http_method(visit->request) != HTTP_POST)
 		show_entry(visit->web, visit->request, json_text_or_empty(visit->data, "login"));
 	else

@@ -170,7 +170,7 @@ answer(struct visit *visit, json_t *result)
 	const char *key = json_text_or_null(visit->data, "key");
 	if (visit->stream) {
 		visit_send_last(visit, visit_chunk("answer", result));
-	} else if (key && visit->actor == visit->web->nobody) {
+	} else if (key && visit->actor == visit->web->anonymous) {
 		AUTO_FREE char *text = json_dumps(result, JSON_COMPACT | JSON_ENCODE_ANY);
 		pages_keep(visit->web->pages, key, json_text_or_null(visit->data, "board"),
 			(uint64_t)member_int(visit->data, "changes"), JSON_TYPE, text, visit->request);
@@ -202,7 +202,7 @@ start(struct visit *visit, json_t *result)
 	struct kettle_error err = {0};
 	const char *name = json_text_or_empty(visit->data, "name");
 	(void)result;
-	if (visit->actor == visit->web->nobody && !api_is_open(json_object_get(visit->web->commands, name)))
+	if (visit->actor == visit->web->anonymous && !api_is_open(json_object_get(visit->web->commands, name)))
 		(void)kettle_fail(&err, KETTLE_EACCES,
 			"`%s` needs a credential: send `Authorization: Bearer TOKEN`, with a token of `kettle token create`.",
 			name);
@@ -229,14 +229,14 @@ is_kept(const json_t *row, const json_t *args)
 
 /* Answers a request without a credential by what is kept, or else adds to data what keeping the answer needs. */
 static bool
-answer_kept(struct web *web, struct http_request *request, const json_t *row, json_t *data, bool is_nobody)
+answer_kept(struct web *web, struct http_request *request, const json_t *row, json_t *data, bool is_anonymous)
 {
 	const json_t *args = json_object_get(data, "args");
 	bool of_board = strncmp(json_text_or_empty(row, "name"), "leaderboard.", strlen("leaderboard.")) == 0;
 	const char *board = of_board ? json_text_or_null(args, "name") : NULL;
 	AUTO_FREE char *text = json_dumps(args, JSON_COMPACT | JSON_SORT_KEYS);
 	AUTO_FREE char *key = xasprintf("%s %s", json_text_or_empty(row, "name"), text);
-	if (is_nobody && pages_answer(web->pages, key, request))
+	if (is_anonymous && pages_answer(web->pages, key, request))
 		return true;
 	json_object_set_new(data, "key", json_string(key));
 	json_object_set_new(data, "changes", json_integer((json_int_t)pages_changes(web->pages, board)));

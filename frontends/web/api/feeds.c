@@ -32,7 +32,7 @@ struct stream {
 struct feed {
 	struct feed *next;
 	struct feeds *feeds;
-	char *board; /* of the feed that nobody's new streams share; NULL: of one stream */
+	char *board; /* of the feed that new streams without a credential share; NULL: of one stream */
 	char *user;  /* the name of who follows with a credential, or NULL */
 	struct stream *streams;
 	uint64_t subscription;
@@ -129,7 +129,7 @@ on_event(void *arg, const json_t *event)
 
 /* ---- beginning ---- */
 
-/* The feed that nobody's new streams of a board share; NULL: there is none yet, or the stream needs its own. */
+/* The feed that new streams of a board without a credential share; NULL: there is none yet, or the stream needs its own. */
 static struct feed *
 find_shared(const struct feeds *feeds, const char *board)
 {
@@ -145,7 +145,7 @@ open_feed(const struct visit *visit, const char *board, struct feed **ret_feed, 
 {
 	struct web *web = visit->web;
 	struct feed *feed = xnew(struct feed, .feeds = web->feeds, .board = board ? xstrdup(board) : NULL,
-		.user = visit->actor == web->nobody ? NULL : xstrdup(json_text_or_empty(visit->actor, "name")));
+		.user = visit->actor == web->anonymous ? NULL : xstrdup(json_text_or_empty(visit->actor, "name")));
 	const struct kettle_subscription subscription = {.size = sizeof(subscription),
 		.actor = visit->actor,
 		.filter = json_object_get(visit->data, "filter"),
@@ -179,7 +179,7 @@ begin(struct visit *visit, json_t *result)
 {
 	struct feeds *feeds = visit->web->feeds;
 	struct kettle_error err = {0};
-	bool is_shared = visit->actor == visit->web->nobody && member_int(visit->data, "after") < 0;
+	bool is_shared = visit->actor == visit->web->anonymous && member_int(visit->data, "after") < 0;
 	const char *board = is_shared ? json_text_or_null(json_object_get(visit->data, "filter"), "leaderboard") : NULL;
 	struct feed *feed = find_shared(feeds, board);
 	(void)result;

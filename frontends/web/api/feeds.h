@@ -3,7 +3,7 @@
  * GET /api/v1/events: events of the core as they happen, of one submission, one board, or all that the caller may see.
  *
  * An event is `id: SEQ`, `event: KIND` and `data: JSON`; progress has no number. Last-Event-ID, or the parameter
- * `after`, goes on behind that number. Streams of nobody that begin now share one subscription for each board.
+ * `after`, goes on behind that number. Streams without a credential that begin now share one subscription for each board.
  */
 #pragma once
 

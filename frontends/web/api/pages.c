@@ -177,7 +177,7 @@ void
 pages_event(struct pages *pages, const json_t *event)
 {
 	const char *kind = json_text_or_empty(event, "kind"), *board = json_text_or_null(event, "leaderboard_name");
-	/* Jobs change nothing that nobody sees: where they change a ranking, rank.changed follows. */
+	/* Jobs change nothing on public pages: where they change a ranking, rank.changed follows. */
 	bool of_board = strncmp(kind, "leaderboard.", strlen("leaderboard.")) == 0 || strcmp(kind, "rank.changed") == 0;
 	bool of_all = strncmp(kind, "user.", strlen("user.")) == 0 || strcmp(kind, "reset") == 0;
 	if (!of_board && !of_all)

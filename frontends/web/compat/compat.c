@@ -39,7 +39,7 @@ compat_refuse(struct http_request *request, unsigned status, const char *sentenc
 static unsigned
 status_of(const struct visit *visit, const struct kettle_error *err)
 {
-	if (err->code == KETTLE_EACCES && visit->actor == visit->web->nobody)
+	if (err->code == KETTLE_EACCES && visit->actor == visit->web->anonymous)
 		return STATUS_UNAUTHORIZED;
 	return err->code == KETTLE_ECONFLICT ? STATUS_BAD_REQUEST : (unsigned)kettle_error_http(err->code);
 }
@@ -56,7 +56,7 @@ compat_fail(struct visit *visit, const struct kettle_error *err)
 		return;
 	}
 	const char *token = compat_credential(visit->request);
-	AUTO_FREE char *hint = visit->actor == visit->web->nobody && token ? logins_hint(visit->web, token) : NULL;
+	AUTO_FREE char *hint = visit->actor == visit->web->anonymous && token ? logins_hint(visit->web, token) : NULL;
 	if (hint) {
 		compat_refuse(visit->request, STATUS_UNAUTHORIZED, hint);
 		return;

@@ -60,7 +60,7 @@ check_token(struct web *web, const char *token, caller_fn done, void *arg)
 	sha256_hex(token, strlen(token), check->hash);
 	AUTO_JSON json_t *actor = recent_get(web->tokens, check->hash), *args = json_pack("{s:s}", "token", token);
 	const struct kettle_request request = {.size = sizeof(request),
-		.actor = web->nobody,
+		.actor = web->anonymous,
 		.command = "token.check",
 		.args = args,
 		.done = on_checked,
@@ -85,7 +85,7 @@ callers_identify(struct web *web, const char *token, caller_fn done, void *arg)
 {
 	struct kettle_error err = {0};
 	if (!token || !*token) {
-		done(arg, web->nobody, &err);
+		done(arg, web->anonymous, &err);
 	} else if (strlen(token) > TOKEN_MAX || token[strspn(token, LETTERS)]) {
 		(void)kettle_fail(&err, KETTLE_EACCES,
 			"The credential is no token: make one with `kettle token create`, and send it as `Authorization: Bearer "

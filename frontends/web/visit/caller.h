@@ -9,7 +9,7 @@
 
 #define CALLERS_KEEP_MS 60000
 
-/* actor: the caller, or the web's `nobody`; borrowed. err->code not 0: the credential is no good, or cannot be checked. */
+/* actor: the caller, or the web's `anonymous`; borrowed. err->code not 0: the credential is no good, or cannot be checked. */
 typedef void (*caller_fn)(void *arg, const json_t *actor, const struct kettle_error *err);
 
 /*
@@ -18,7 +18,7 @@ typedef void (*caller_fn)(void *arg, const json_t *actor, const struct kettle_er
  */
 const char *callers_bearer(const struct http_request *request);
 /*
- * Finds who has the token; NULL and "" are nobody's. Calls done once: at once, or later on the loop thread. EACCES: the
+ * Finds who has the token; NULL and "": the anonymous actor. Calls done once: at once, or later on the loop thread. EACCES: the
  * token is unknown, expired or revoked. [any]
  */
 void callers_identify(struct web *web, const char *token, caller_fn done, void *arg);

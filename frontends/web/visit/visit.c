@@ -128,7 +128,7 @@ visit_respond_error(struct visit *visit, const struct kettle_error *err)
 	if (visit->stream) {
 		AUTO_JSON json_t *value = error_value(visit->web->host, err);
 		visit_send(visit, "error", value);
-	} else if (err->code == KETTLE_EACCES && visit->actor == visit->web->nobody) {
+	} else if (err->code == KETTLE_EACCES && visit->actor == visit->web->anonymous) {
 		/* With a credential it may be allowed. */
 		respond_refusal(visit->request, STATUS_UNAUTHORIZED, kettle_error_name(err->code), err->message);
 	} else {
@@ -166,7 +166,7 @@ on_caller(void *arg, const json_t *actor, const struct kettle_error *err)
 {
 	struct visit *visit = arg;
 	const struct kettle_host *host = visit->web->host;
-	visit->actor = json_incref(actor ? (json_t *)actor : visit->web->nobody);
+	visit->actor = json_incref(actor ? (json_t *)actor : visit->web->anonymous);
 	visit->refused = *err;
 	/* Where the engine has closed, so has the server, and the request goes nowhere. */
 	if (host->post(host, begin, visit) < 0) {
@@ -187,7 +187,7 @@ visit_begin(struct web *web, struct http_request *request, const char *token, ui
 		struct kettle_error err = {0};
 		(void)kettle_fail(&err, KETTLE_ERATE, "Too many of your requests are in progress: wait until one is answered.");
 		err.retry_s = 1;
-		visit->actor = json_incref(web->nobody);
+		visit->actor = json_incref(web->anonymous);
 		fail(visit, &err);
 		free_visit(visit);
 		return;

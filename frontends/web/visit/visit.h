@@ -25,7 +25,7 @@ struct visit {
 	struct web *web;
 	struct http_request *request; /* until it is answered */
 	struct http_stream *stream;   /* or NULL */
-	json_t *actor;                /* who sends it; the web's `nobody` without a credential */
+	json_t *actor;                /* who sends it; the web's `anonymous` without a credential */
 	json_t *data;                 /* an object, for whoever made the visit */
 	visit_fail_fn fail;
 	/* Or NULL: whether the visit goes on in place of failing. */
@@ -52,7 +52,7 @@ int visits_start(struct visits *visits, struct kettle_error *err);
  * Loop thread.
  */
 void visits_hurry(struct visits *visits);
-/* The server has stopped: visits answer nobody any more. Loop thread. */
+/* The server has stopped: visits no longer answer. Loop thread. */
 void visits_cut(struct visits *visits);
 
 /*
@@ -61,7 +61,7 @@ void visits_cut(struct visits *visits);
  */
 json_t *visit_query(const struct http_request *request, struct kettle_error *err);
 /*
- * Begins a visit: finds who has the token (NULL or "": nobody), then calls start on the loop, with NULL as result.
+ * Begins a visit: finds who has the token (NULL or "": the anonymous actor), then calls start on the loop, with NULL as result.
  * limit_ms: for all of its commands; then it fails with EUNAVAIL (0: no limit). data_take and about may be NULL. [any]
  */
 void visit_begin(struct web *web, struct http_request *request, const char *token, uint64_t limit_ms, visit_fn start,

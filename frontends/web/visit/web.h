@@ -16,10 +16,10 @@ struct feeds;
 
 struct web {
 	const struct kettle_host *host;
-	json_t *options;  /* its section of the configuration */
-	json_t *commands; /* name → row of the command table, without internal and local ones */
-	json_t *nobody;   /* the actor of requests without a credential */
-	json_t *self;     /* the actor of the frontend's own calls */
+	json_t *options;   /* its section of the configuration */
+	json_t *commands;  /* name → row of the command table, without internal and local ones */
+	json_t *anonymous; /* the actor of requests without a credential */
+	json_t *self;      /* the actor of the frontend's own calls */
 	struct http_server *server;
 	/* recent.h */
 	struct recent *tokens;      /* hash of a checked token → its actor */

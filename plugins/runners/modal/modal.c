@@ -71,7 +71,8 @@ static const struct kettle_option unit_options[] = {
 struct call {
 	struct modal_request *request; /* to submit, find, cancel or fetch the job */
 	struct download answer;        /* while its result is fetched */
-	bool asked, polled;            /* it waits for the next request for states; it is in that under way */
+	bool poll_queued;              /* in the next request for states */
+	bool polled;                   /* in the request under way */
 };
 
 /* Returns the name of the job's call; NULL: unknown. Borrowed. */
@@ -260,9 +261,9 @@ flush(struct remote *remote)
 	for (const struct remote_job *job = modal->poll ? NULL : remote->jobs; job && json_array_size(ids) < POLL_JOBS;
 		 job = job->next) {
 		struct call *call = job->own;
-		if (!call || !call->asked)
+		if (!call || !call->poll_queued)
 			continue;
-		call->asked = false;
+		call->poll_queued = false;
 		call->polled = is_polled(job);
 		if (call->polled)
 			json_array_append(ids, json_object_get(job->handle, "call"));
@@ -300,7 +301,7 @@ ask(struct remote_job *job)
 	if (job->report)
 		send_request(job, path, NULL, NULL, 0, on_report);
 	else
-		call->asked = true;
+		call->poll_queued = true;
 }
 
 /* ---- results ---- */
