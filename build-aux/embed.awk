@@ -5,6 +5,7 @@ BEGIN { printf "extern const char %s[];\nconst char %s[] =\n", name, name }
 	gsub(/\\/, "&&")
 	gsub(/"/, "\\\"")
 	gsub(/\t/, "\\t")
+	gsub(/\?\?/, "?\\?") # no trigraphs
 	printf "\t\"%s\\n\"\n", $0
 }
 END { print "\t\"\";" }

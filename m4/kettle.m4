@@ -21,6 +21,9 @@ AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [warnings are errors 
 WARN_CFLAGS="-std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla"
 AS_IF([test "$enable_werror" = yes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
 AC_SUBST([WARN_CFLAGS])
+WARN_CXXFLAGS="-std=gnu++17 -Wall -Wextra -Wshadow"
+AS_IF([test "$enable_werror" = yes], [WARN_CXXFLAGS="$WARN_CXXFLAGS -Werror"])
+AC_SUBST([WARN_CXXFLAGS])
 ])
 
 AC_DEFUN([KETTLE_SANITIZERS], [
@@ -163,4 +166,25 @@ echo "  unit tests         $have_cmocka $(test "$have_cmocka" = yes || echo "(in
 echo "  sanitizers         $enable_sanitizers"
 echo "  tests run with     ${PYTHON:-no Python (install python3, or set PYTHON)}"
 echo
+])
+
+# What the pages of the frontend web are made with, and the scripts that they use where this machine has them: Chart.js
+# draws, Prism colours code.
+AC_DEFUN([KETTLE_ARG_PAGES], [
+AC_ARG_WITH([chart-js], [AS_HELP_STRING([--with-chart-js=FILE], [Chart.js 3.9, minified (default: of Debian's libjs-chart.js, or none)])], [],
+  [with_chart_js=/usr/share/javascript/chart.js/chart.min.js])
+AC_ARG_WITH([prismjs], [AS_HELP_STRING([--with-prismjs=DIR], [the folder of Prism's components, minified (default: of Debian's node-prismjs, or none)])], [],
+  [with_prismjs=/usr/share/nodejs/prismjs/components])
+CHART_JS= PRISM_JS=
+AS_IF([test -r "$with_chart_js"], [CHART_JS=$with_chart_js])
+for kettle_part in core clike c cpp python yaml diff; do
+  AS_IF([test -r "$with_prismjs/prism-$kettle_part.min.js"], [PRISM_JS="$PRISM_JS $with_prismjs/prism-$kettle_part.min.js"], [PRISM_JS=; break])
+done
+AC_SUBST([CHART_JS])
+AC_SUBST([PRISM_JS])
+PKG_CHECK_MODULES([CMARK], [libcmark-gfm], [have_pages=yes], [have_pages=no])
+AC_LANG_PUSH([C++])
+AC_CHECK_HEADER([kainjow/mustache.hpp], [], [have_pages=no], [#include <string>])
+AC_LANG_POP([C++])
+AC_CHECK_HEADER([cmark-gfm-core-extensions.h], [], [have_pages=no])
 ])

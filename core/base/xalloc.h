@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 /* For what a library reports as lack of memory: writes the sentence to stderr and ends the process with status 3. */
-_Noreturn void xalloc_fail(void);
+void xalloc_fail(void) __attribute__((noreturn));
 /* New memory, freed with free(). A size of 0 gives a pointer that may be freed. */
 void *xmalloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *xcalloc(size_t count, size_t size) __attribute__((malloc, returns_nonnull));

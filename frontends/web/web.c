@@ -29,6 +29,7 @@
 #include "web/api/operations.h"
 #include "web/api/pages.h"
 #include "web/visit/respond.h"
+#include "web/site/site.h"
 #include "web/visit/visit.h"
 #include "web/visit/web.h"
 
@@ -113,10 +114,11 @@ struct frontend {
 /* ---- routes ---- */
 
 static void
-answer_nothing(struct http_request *request)
+answer_nothing(struct web *web, struct http_request *request)
 {
-	respond_refusal(request, STATUS_NOT_FOUND, kettle_error_name(KETTLE_ENOENT),
-		"There is nothing at this address: /docs lists what there is.");
+	if (!site_refuse(web, request, STATUS_NOT_FOUND, "There is nothing at this address."))
+		respond_refusal(request, STATUS_NOT_FOUND, kettle_error_name(KETTLE_ENOENT),
+			"There is nothing at this address: /docs lists what there is.");
 }
 
 static bool
@@ -132,7 +134,7 @@ route_api(struct web *web, struct http_request *request)
 {
 	const char *name = http_segment(request, 2), *token = name ? http_segment(request, 3) : NULL;
 	if (!segment_is(request, 1, "v1") || !name || (token && (strcmp(name, "links") != 0 || http_segment(request, 4))))
-		answer_nothing(request);
+		answer_nothing(web, request);
 	else if (token)
 		links_request(web, request, token);
 	else if (strcmp(name, "events") == 0)
@@ -152,7 +154,7 @@ route_word(struct frontend *frontend, struct http_request *request, const char *
 		i++;
 	bool is_health = strcmp(word, "health") == 0, is_ready = strcmp(word, "ready") == 0;
 	if (!is_health && !is_ready && strcmp(word, "metrics") != 0 && i == DOCUMENTS)
-		answer_nothing(request);
+		answer_nothing(&frontend->web, request);
 	else if (http_method(request) != HTTP_GET && http_method(request) != HTTP_HEAD)
 		respond_not_allowed(request, "GET, HEAD");
 	else if (i < DOCUMENTS)
@@ -169,12 +171,12 @@ on_request(void *arg, struct http_request *request)
 	struct frontend *frontend = arg;
 	struct web *web = &frontend->web;
 	const char *first = http_segment(request, 0);
-	if (compat_request(web, request) || accounts_request(web, request))
+	if (compat_request(web, request) || accounts_request(web, request) || site_request(web, request))
 		return;
 	if (first && strcmp(first, "api") == 0)
 		route_api(web, request);
 	else if (!first || http_segment(request, 1))
-		answer_nothing(request);
+		answer_nothing(web, request);
 	else
 		route_word(frontend, request, first);
 }
@@ -186,7 +188,9 @@ body_max(const struct http_request *request)
 	if (http_method(request) == HTTP_POST && segment_is(request, 0, "api"))
 		return API_BODY_MAX;
 	size_t max = compat_body_max(request);
-	return max == 0 && http_method(request) == HTTP_POST ? accounts_body_max(request) : max;
+	if (max == 0 && http_method(request) == HTTP_POST)
+		max = accounts_body_max(request);
+	return max ? max : site_body_max(request);
 }
 
 /* What the server itself refuses: in the form of the errors of its address, where that can be read. */

@@ -17,30 +17,6 @@
 #include "http/html.h"
 #include "web/visit/respond.h"
 
-/* ---- cookies ---- */
-
-static bool
-is_https(const struct web *web)
-{
-	return strncmp(json_text_or_empty(web->options, "url"), "https://", strlen("https://")) == 0;
-}
-
-char *
-session_cookie(const struct web *web, const char *name, const char *value, long seconds)
-{
-	bool secure = is_https(web);
-	return xasprintf("%s%s=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%ld%s", secure ? "__Host-" : "", name, value,
-		seconds, secure ? "; Secure" : "");
-}
-
-const char *
-session_cookie_value(const struct web *web, const struct http_request *request, const char *name)
-{
-	AUTO_FREE char *whole = xasprintf("%s%s", is_https(web) ? "__Host-" : "", name);
-	const char *value = http_cookie_value(request, whole);
-	return value ? value : "";
-}
-
 void
 session_redirect(struct http_request *request, const char *address, const char *cookie)
 {
@@ -77,9 +53,8 @@ session_fail(struct visit *visit, const struct kettle_error *err)
 
 /* ---- forms ---- */
 
-/* The token of a session's forms: no other site knows it. New string. */
-static char *
-form_token(const struct web *web, const char *session)
+char *
+session_form_token(const struct web *web, const char *session)
 {
 	unsigned char digest[EVP_MAX_MD_SIZE];
 	unsigned size = 0;
@@ -89,23 +64,30 @@ form_token(const struct web *web, const char *session)
 }
 
 bool
+session_token_is(const struct web *web, const struct http_request *request, const char *session, const char *token)
+{
+	const char *origin = http_header_value(request, "Origin");
+	AUTO_FREE char *own = web_address(web, ""), *expected = session_form_token(web, session);
+	bool good = token && strlen(token) == strlen(expected) && CRYPTO_memcmp(token, expected, strlen(expected)) == 0;
+	return good && *session && (!origin || strcmp(origin, own) == 0);
+}
+
+bool
 session_sent_form(const struct web *web, const struct http_request *request, const char *session)
 {
 	size_t size = 0;
 	struct query form = {0};
 	struct kettle_error err = {0};
-	const char *origin = http_header_value(request, "Origin");
-	AUTO_FREE char *own = web_address(web, ""), *expected = form_token(web, session);
 	const char *token = query_parse(http_body(request, &size), &form, &err) == 0 ? query_value(&form, "token") : NULL;
-	bool good = token && strlen(token) == strlen(expected) && CRYPTO_memcmp(token, expected, strlen(expected)) == 0;
+	bool good = session_token_is(web, request, session, token);
 	query_free(&form);
-	return good && *session && (!origin || strcmp(origin, own) == 0);
+	return good;
 }
 
 void
 session_ask(struct visit *visit, const char *title, const char *sentence, const char *button)
 {
-	AUTO_FREE char *token = form_token(visit->web, session_cookie_value(visit->web, visit->request, SESSION));
+	AUTO_FREE char *token = session_form_token(visit->web, session_cookie_value(visit->web, visit->request, SESSION));
 	AUTO_BUF struct buf content = {0};
 	html_printf(&content,
 		"<p>%s</p>\n<form method=\"post\"><input type=\"hidden\" name=\"token\" "

@@ -5,21 +5,14 @@
  */
 #pragma once
 
+#include "web/visit/caller.h"
 #include "web/visit/visit.h"
 
-#define SESSION "kettle"       /* the cookie */
 #define SESSION_NAME "browser" /* of its token */
 #define SEE_OTHER 303
 #define FORBIDDEN 403
 #define FAILED_TITLE "That did not work"
 
-/*
- * A cookie as it is set; new string. Its name has `__Host-` in front, which needs Secure, where the server's address is
- * https.
- */
-char *session_cookie(const struct web *web, const char *name, const char *value, long seconds);
-/* The value of a cookie of the request, "" where there is none; valid as long as its headers. */
-const char *session_cookie_value(const struct web *web, const struct http_request *request, const char *name);
 /* Sends the browser on; cookie may be NULL. */
 void session_redirect(struct http_request *request, const char *address, const char *cookie);
 
@@ -31,5 +24,10 @@ void session_respond_error(const struct web *web, struct http_request *request, 
 void session_fail(struct visit *visit, const struct kettle_error *err);
 /* A page with a sentence and a button, which sends a POST to the same address; ends the visit. */
 void session_ask(struct visit *visit, const char *title, const char *sentence, const char *button);
+/* The token of a session's forms: no other site knows it. New string. */
+char *session_form_token(const struct web *web, const char *session);
+/* Whether a POST comes from a form of this session: it has its token (NULL: none), and Origin is this server. */
+bool session_token_is(
+	const struct web *web, const struct http_request *request, const char *session, const char *token);
 /* Whether a POST comes from such a page of this session: by its token, and by Origin where the browser says it. */
 bool session_sent_form(const struct web *web, const struct http_request *request, const char *session);

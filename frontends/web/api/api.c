@@ -257,7 +257,7 @@ is_json(const struct http_request *request)
 static void
 call_command(struct web *web, struct http_request *request, const json_t *row, json_t *args_take)
 {
-	const char *token = callers_bearer(request);
+	const char *token = callers_token(web, request);
 	json_t *data = json_pack("{s:O, s:o}", "name", json_object_get(row, "name"), "args", args_take);
 	if (!wants_stream(request) && is_kept(row, args_take) && answer_kept(web, request, row, data, !token))
 		json_decref(data);

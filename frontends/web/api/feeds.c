@@ -244,7 +244,7 @@ feeds_request(struct web *web, struct http_request *request)
 	else if (read_query(request, &data, &err) < 0)
 		respond_error(request, web->host, &err);
 	else
-		visit_begin(web, request, callers_bearer(request), 0, begin, visit_respond_error, data, NULL);
+		visit_begin(web, request, callers_token(web, request), 0, begin, visit_respond_error, data, NULL);
 }
 
 /* Whether the credential of a user's stream may be none any more. */

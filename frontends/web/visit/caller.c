@@ -80,6 +80,40 @@ callers_bearer(const struct http_request *request)
 	return strncasecmp(header, SCHEME, strlen(SCHEME)) == 0 && header[strlen(SCHEME)] ? header + strlen(SCHEME) : "!";
 }
 
+/* ---- cookies ---- */
+
+static bool
+is_https(const struct web *web)
+{
+	return strncmp(json_text_or_empty(web->options, "url"), "https://", strlen("https://")) == 0;
+}
+
+char *
+session_cookie(const struct web *web, const char *name, const char *value, long seconds)
+{
+	bool secure = is_https(web);
+	return xasprintf("%s%s=%s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%ld%s", secure ? "__Host-" : "", name, value,
+		seconds, secure ? "; Secure" : "");
+}
+
+const char *
+session_cookie_value(const struct web *web, const struct http_request *request, const char *name)
+{
+	AUTO_FREE char *whole = xasprintf("%s%s", is_https(web) ? "__Host-" : "", name);
+	const char *value = http_cookie_value(request, whole);
+	return value ? value : "";
+}
+
+const char *
+callers_token(const struct web *web, const struct http_request *request)
+{
+	bool reads = http_method(request) == HTTP_GET || http_method(request) == HTTP_HEAD;
+	const char *token = callers_bearer(request), *session = reads ? session_cookie_value(web, request, SESSION) : "";
+	return token ? token : *session ? session : NULL;
+}
+
+/* ---- tokens ---- */
+
 void
 callers_identify(struct web *web, const char *token, caller_fn done, void *arg)
 {

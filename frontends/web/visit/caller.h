@@ -8,6 +8,7 @@
 #include "web/visit/web.h"
 
 #define CALLERS_KEEP_MS 60000
+#define SESSION "kettle" /* the cookie of a browser's session, which is a token of the core */
 
 /* actor: the caller, or the web's `anonymous`; borrowed. err->code not 0: the credential is no good, or cannot be checked. */
 typedef void (*caller_fn)(void *arg, const json_t *actor, const struct kettle_error *err);
@@ -17,6 +18,18 @@ typedef void (*caller_fn)(void *arg, const json_t *actor, const struct kettle_er
  * refused as a token. Borrowed from the request.
  */
 const char *callers_bearer(const struct http_request *request);
+/*
+ * The same, or else the session of a browser that only reads (GET, HEAD), since any site can make a browser send its cookies;
+ * NULL: neither. Borrowed from the request.
+ */
+const char *callers_token(const struct web *web, const struct http_request *request);
+/*
+ * A cookie as it is set; new string. Its name has `__Host-` in front, which needs Secure, where the server's address is
+ * https. [any]
+ */
+char *session_cookie(const struct web *web, const char *name, const char *value, long seconds);
+/* The value of a cookie of the request, "" where there is none; valid as long as its headers. [any] */
+const char *session_cookie_value(const struct web *web, const struct http_request *request, const char *name);
 /*
  * Finds who has the token; NULL and "": the anonymous actor. Calls done once: at once, or later on the loop thread. EACCES: the
  * token is unknown, expired or revoked. [any]

@@ -17,6 +17,18 @@
 #define HASH_SIZE 65
 #define TAG_DIGITS 32
 
+/* A page loads nothing but what this server has, and runs no script that stands in it. */
+#define POLICY \
+	{ \
+		"Content-Security-Policy", \
+			"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " \
+			"base-uri 'none'; form-action 'self'; frame-ancestors 'none'" \
+	}
+#define REFERRER \
+	{ \
+		"Referrer-Policy", "same-origin" \
+	}
+
 const struct http_header respond_uncached[] = {
 	{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}, {NULL, NULL}};
 
@@ -41,6 +53,16 @@ void
 respond_json(struct http_request *request, unsigned status, const json_t *value)
 {
 	respond_with(request, status, value, NULL, NULL);
+}
+
+void
+respond_page(struct http_request *request, unsigned status, const struct buf *html, unsigned retry_s)
+{
+	char after[NUMBER_SIZE];
+	(void)snprintf(after, sizeof(after), "%u", retry_s);
+	const struct http_header headers[] = {respond_uncached[0], respond_uncached[1], POLICY, REFERRER,
+		{retry_s ? "Retry-After" : NULL, after}, {NULL, NULL}};
+	http_answer(request, status, http_content_new(HTML_TYPE, html->data, html->len, headers));
 }
 
 void
@@ -138,8 +160,11 @@ respond_kept(const char *type, const char *text, size_t size, char ret_tag[TAG_S
 	char hash[HASH_SIZE];
 	sha256_hex(text, size, hash);
 	(void)snprintf(ret_tag, TAG_SIZE, "\"%.*s\"", TAG_DIGITS, hash);
-	const struct http_header headers[] = {
-		{"Cache-Control", "no-cache"}, {"ETag", ret_tag}, {"X-Content-Type-Options", "nosniff"}, {NULL, NULL}};
+	const struct http_header html[] = {
+		{"Cache-Control", "no-cache"}, {"ETag", ret_tag}, respond_uncached[1], POLICY, REFERRER, {NULL, NULL}};
+	const struct http_header other[] = {
+		{"Cache-Control", "no-cache"}, {"ETag", ret_tag}, respond_uncached[1], {NULL, NULL}};
+	const struct http_header *headers = strcmp(type, HTML_TYPE) == 0 ? html : other;
 	return http_content_new(type, text, size, headers);
 }
 

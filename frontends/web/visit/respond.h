@@ -6,6 +6,7 @@
 #include <kettle/error.h>
 #include <kettle/host.h>
 
+#include "base/buf.h"
 #include "http/server.h"
 
 enum http_status {
@@ -28,6 +29,7 @@ enum http_status {
 };
 
 #define EVENTS_TYPE "text/event-stream"
+#define HTML_TYPE "text/html; charset=utf-8"
 
 /* Headers of what no cache keeps. */
 extern const struct http_header respond_uncached[];
@@ -36,6 +38,8 @@ extern const struct http_header respond_uncached[];
 void respond_json(struct http_request *request, unsigned status, const json_t *value);
 /* The content of such an answer, with the size of its body. The caller has one reference. */
 struct http_content *respond_content(const json_t *value, size_t *ret_size);
+/* A page of HTML, which no cache keeps. retry_s: of its Retry-After, 0: without. */
+void respond_page(struct http_request *request, unsigned status, const struct buf *html, unsigned retry_s);
 void respond_text(struct http_request *request, unsigned status, const char *type, const char *text);
 /*
  * An error of a command, {"error": {"code", "message", "member", "cause", "retry_s"}}, with the status of its code, and

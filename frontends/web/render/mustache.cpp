@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+// Templates by kainjow's Mustache, over jansson's values.
+#include <config.h>
+
+#include "web/render/mustache.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <kainjow/mustache.hpp>
+#include <map>
+#include <memory>
+#include <vector>
+
+extern "C" {
+#include "base/number.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "common/template.h"
+#include "frontends/web/render/templates_data.h"
+}
+
+using kainjow::mustache::data;
+using kainjow::mustache::mustache;
+
+namespace
+{
+
+constexpr char as_it_is = '\xff'; // begins a text that is only escaped: no UTF-8 has this byte
+constexpr uint32_t first_printable = 0x20, first_c1 = 0x7f, last_c1 = 0x9f;
+const char replacement[] = "\xef\xbf\xbd";
+
+const char *
+text_of(const std::string &name)
+{
+	for (std::size_t i = 0; template_names[i]; i++)
+		if (name == template_names[i])
+			return template_texts[i];
+	return nullptr;
+}
+
+bool
+is_shown(const char *at, std::size_t size)
+{
+	uint32_t character = utf8_code_point(at, size);
+	if (character == '\n' || character == '\t')
+		return true;
+	return character >= first_printable && !(character >= first_c1 && character <= last_c1) &&
+		   !utf8_is_invisible(character);
+}
+
+std::string
+escape(const std::string &text)
+{
+	std::string html;
+	bool whole = !text.empty() && text[0] == as_it_is;
+	const char *at = text.data() + whole, *end = text.data() + text.size();
+	for (std::size_t size; at < end; at += size) {
+		size = utf8_length(at, static_cast<std::size_t>(end - at));
+		if (size == 0)
+			break;
+		if (size == 1 && *at && std::strchr("&<>\"'", *at))
+			html += "&#" + std::to_string(static_cast<int>(*at)) + ";";
+		else if (whole || is_shown(at, size))
+			html.append(at, size);
+		else
+			html += replacement;
+	}
+	return html;
+}
+
+// The values that Mustache asks for by their names. What it hands out lives as long as this.
+class json_context : public kainjow::mustache::basic_context<std::string>
+{
+  public:
+	mutable std::string unknown; // the first name that was not found
+
+	explicit json_context(const json_t *model)
+	{
+		stack.push_back(model);
+	}
+
+	void push(const data *item) override
+	{
+		auto found = values.find(item);
+		stack.push_back(found == values.end() ? nullptr : found->second);
+	}
+
+	void pop() override
+	{
+		stack.pop_back();
+	}
+
+	const data *get(const std::string &name) const override
+	{
+		std::size_t len = std::strcspn(name.c_str(), ":?=#@");
+		const std::string path = name.substr(0, len), rest = name.substr(len);
+		const json_t *owner = nullptr, *value = find(path, &owner);
+		if (!owner && unknown.empty())
+			unknown = path;
+		if (rest == ":raw" && json_is_string(value))
+			return keep(data(as_it_is + std::string(json_string_value(value))), value);
+		if (!rest.empty() && owner)
+			return keep(cell_of(owner, path, rest, value), value);
+		return value ? keep(data_of(value), value) : nullptr;
+	}
+
+	const data *get_partial(const std::string &name) const override
+	{
+		const char *text = text_of(name);
+		return text ? keep(data(std::string(text)), nullptr) : nullptr;
+	}
+
+  private:
+	std::vector<const json_t *> stack;
+	mutable std::vector<std::unique_ptr<data>> kept;
+	mutable std::map<const data *, const json_t *> values; // what a section is entered with
+
+	const data *keep(data &&made, const json_t *value) const
+	{
+		kept.push_back(std::make_unique<data>(std::move(made)));
+		const data *item = kept.back().get();
+		values[item] = value;
+		if (item->is_list())
+			for (std::size_t i = 0; i < item->list_value().size(); i++)
+				values[&item->list_value()[i]] = json_array_get(value, i);
+		return item;
+	}
+
+	// ret_owner: the object that would have the last member; unchanged where no section has the first.
+	const json_t *find(const std::string &path, const json_t **ret_owner) const
+	{
+		std::size_t dot = path.find('.');
+		if (path == ".")
+			return *ret_owner = stack.back();
+		const std::string first = path.substr(0, dot);
+		for (auto level = stack.rbegin(); level != stack.rend(); ++level) {
+			const json_t *value = json_object_get(*level, first.c_str());
+			if (!value)
+				continue;
+			*ret_owner = *level;
+			while (dot != std::string::npos && *ret_owner) {
+				std::size_t next = path.find('.', dot + 1);
+				const std::string member = path.substr(dot + 1, next == std::string::npos ? next : next - dot - 1);
+				*ret_owner = value;
+				value = json_object_get(value, member.c_str());
+				dot = next;
+				if (!value && json_is_object(*ret_owner))
+					*ret_owner = nullptr;
+			}
+			return value;
+		}
+		return nullptr;
+	}
+
+	// The text of a cell of views; formats may read the members beside it.
+	static data cell_of(
+		const json_t *owner, const std::string &path, const std::string &rest, const json_t *value)
+	{
+		const std::string last = path == "." ? "value" : path.substr(path.rfind('.') + 1);
+		json_t *object = path == "." ? json_object() : json_incref(const_cast<json_t *>(owner));
+		if (path == ".")
+			json_object_set(object, "value", const_cast<json_t *>(value));
+		char *text = template_text(("{" + last + rest + "}").c_str(), object, nullptr);
+		json_decref(object);
+		const std::string made(text);
+		std::free(text);
+		return made.empty() ? data(false) : data(made);
+	}
+
+	static data data_of(const json_t *value)
+	{
+		char number[NUMBER_TEXT_SIZE];
+		data list(data::type::list);
+		switch (json_typeof(value)) {
+		case JSON_STRING:
+			return json_string_length(value) ? data(std::string(json_string_value(value))) : data(false);
+		case JSON_INTEGER:
+			return data(std::to_string(json_integer_value(value)));
+		case JSON_REAL:
+			number_text(json_real_value(value), number);
+			return data(std::string(number));
+		case JSON_ARRAY:
+			for (std::size_t i = 0; i < json_array_size(value); i++) {
+				const json_t *item = json_array_get(value, i);
+				/* An element is looked into by the name of a section inside; `.` finds it by its place. */
+				list.push_back(json_is_array(item) ? data(true) : data_of(item));
+			}
+			return list;
+		case JSON_OBJECT:
+			return json_object_size(value) ? data(true) : data(false);
+		default:
+			return data(json_is_true(value));
+		}
+	}
+};
+
+// A template; parsed once by each thread, since rendering is not const.
+mustache *
+parsed(const char *name)
+{
+	static thread_local std::map<std::string, std::unique_ptr<mustache>> templates;
+	std::unique_ptr<mustache> &found = templates[name];
+	const char *text = text_of(name);
+	if (!found && text) {
+		found = std::make_unique<mustache>(text);
+		found->set_custom_escape(escape);
+	}
+	return found.get();
+}
+
+// What is not escaped, in a template; "": only the two names that may be.
+std::string
+find_unescaped(const std::string &text)
+{
+	if (text.find("{{&") != std::string::npos || text.find("{{=") != std::string::npos)
+		return "{{& and {{= are not used";
+	for (std::size_t at = 0; (at = text.find("{{{", at)) != std::string::npos; at += 3) {
+		const std::string name = text.substr(at + 3, text.find('}', at) - at - 3);
+		if (name != "markdown" && name != "diff")
+			return "{{{" + name + "}}} must be escaped";
+	}
+	return "";
+}
+
+}
+
+extern "C" bool
+mustache_render(struct buf *page, const char *name, const json_t *model, char **ret_unknown)
+{
+	if (ret_unknown)
+		*ret_unknown = nullptr;
+	try {
+		mustache *found = parsed(name);
+		if (!found || !found->is_valid())
+			return false;
+		json_context context(model);
+		const std::string html = found->render(static_cast<kainjow::mustache::basic_context<std::string> &>(context));
+		buf_add(page, html.data(), html.size());
+		if (ret_unknown && !context.unknown.empty())
+			*ret_unknown = xstrdup(context.unknown.c_str());
+		return found->is_valid();
+	} catch (const std::exception &) {
+		return false;
+	}
+}
+
+extern "C" const char *const *
+mustache_names(void)
+{
+	return template_names;
+}
+
+extern "C" char *
+mustache_check(const char *name)
+{
+	const char *text = text_of(name);
+	if (!text)
+		return xstrdup("there is no such template");
+	const mustache found{std::string(text)};
+	const std::string why = found.is_valid() ? find_unescaped(text) : found.error_message();
+	return why.empty() ? nullptr : xstrdup(why.c_str());
+}

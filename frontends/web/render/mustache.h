@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pages of HTML from templates and JSON. A template is Mustache (templates/NAME.mustache), rendered over the answers of
+ * commands; all that it shows is escaped, and freed of what is invisible, but for `{{{markdown}}}` and `{{{diff}}}`,
+ * which Kettle makes itself. All [any].
+ *
+ * A name is looked up in the innermost section that has it; `a.b` is a member of a member, `.` the element itself.
+ * `{{NAME:FORMAT}}`, `{{NAME#one|several}}` and the like are cells as views have them (docs/plugins.md, "How answers are
+ * shown"); `{{NAME:raw}}` is a text that a form sends back, and only escaped. A section is entered for what is neither
+ * false, null nor empty; for 0 too: `{{#NAME?1}}…{{/NAME?1}}` is not.
+ */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "base/buf.h"
+
+/*
+ * Adds a template rendered over model, which nothing may change meanwhile. ret_unknown (may be NULL): the first name that
+ * no section has, which is shown as nothing; new string, or NULL. false: there is no such template, or it is malformed.
+ */
+bool mustache_render(struct buf *page, const char *name, const json_t *model, char **ret_unknown);
+/* The names of all templates, NULL at the end. */
+const char *const *mustache_names(void);
+/* Why a template is malformed, new string; NULL: it is not. */
+char *mustache_check(const char *name);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pages and forms as visits, whose data are {"path": [segments], "query", "fields", "model", "read": how many reads are
+ * done, "status", "key", "board", "changes": see api/pages.h}.
+ *
+ * `site` in the model: {"user": name or null, "token": of forms, "here": the path, "title", "url": the absolute address
+ * or null, "data": of the page as JSON or null, "assets"}.
+ */
+#include <config.h>
+
+#include "web/site/site.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/json_access.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "base/xalloc.h"
+#include "common/template.h"
+#include "http/form.h"
+#include "web/accounts/session.h"
+#include "web/api/pages.h"
+#include "web/render/assets.h"
+#include "web/render/mustache.h"
+#include "web/visit/respond.h"
+
+#define FORM_MAX (SITE_FILE_MAX + (64u << 10)) /* a file and the other fields */
+
+/* ---- what the request says ---- */
+
+const char *
+site_segment(const struct visit *visit, size_t index)
+{
+	const char *segment = json_string_value(json_array_get(json_object_get(visit->data, "path"), index));
+	return segment ? segment : "";
+}
+
+static const char *
+text_of(const struct visit *visit, const char *object, const char *name)
+{
+	const char *text = json_text_or_null(json_object_get(visit->data, object), name);
+	return text && *text ? text : NULL;
+}
+
+const char *
+site_query(const struct visit *visit, const char *name)
+{
+	return text_of(visit, "query", name);
+}
+
+json_int_t
+site_number(const struct visit *visit, const char *name)
+{
+	long long number = 0;
+	const char *text = site_query(visit, name);
+	return text && number_parse_integer(text, &number) && number > 0 ? number : 0;
+}
+
+const char *
+site_field(const struct visit *visit, const char *name)
+{
+	return text_of(visit, "fields", name);
+}
+
+const char *
+site_user(const struct visit *visit)
+{
+	return visit->actor == visit->web->anonymous ? NULL : json_text_or_null(visit->actor, "name");
+}
+
+json_t *
+site_model(const struct visit *visit, const char *as)
+{
+	return json_object_get(json_object_get(visit->data, "model"), as);
+}
+
+json_t *
+site_args_name(const struct visit *visit)
+{
+	return json_pack("{s:s}", "name", site_segment(visit, 1));
+}
+
+/* ---- the answer ---- */
+
+/* A page that is rendered on the pool. */
+struct rendering {
+	struct visit *visit;
+	const char *template;
+	struct buf page;
+	bool good;
+};
+
+static void
+render(void *arg)
+{
+	struct rendering *rendering = arg;
+	rendering->good =
+		mustache_render(&rendering->page, rendering->template, json_object_get(rendering->visit->data, "model"), NULL);
+}
+
+static void
+on_rendered(void *arg)
+{
+	struct rendering *rendering = arg;
+	struct visit *visit = rendering->visit;
+	unsigned status = (unsigned)member_int(visit->data, "status");
+	const char *key = json_text_or_null(visit->data, "key");
+	if (!rendering->good)
+		respond_text(visit->request, STATUS_INTERNAL, HTML_TYPE,
+			"<!DOCTYPE html><title>Kettle</title>The page cannot be shown.\n");
+	else if (key && status == STATUS_OK && visit->actor == visit->web->anonymous)
+		pages_keep(visit->web->pages, key, json_text_or_null(visit->data, "board"),
+			(uint64_t)member_int(visit->data, "changes"), HTML_TYPE, rendering->page.data, visit->request);
+	else
+		respond_page(visit->request, status, &rendering->page, (unsigned)member_int(visit->data, "retry_s"));
+	buf_free(&rendering->page);
+	free(rendering);
+	visit_end(visit);
+}
+
+/* Shows a template over the visit's model, which nothing changes from now on; ends the visit. */
+static void
+show(struct visit *visit, const char *template, unsigned status)
+{
+	const struct kettle_host *host = visit->web->host;
+	struct kettle_error err = {0};
+	json_object_set_new(visit->data, "status", json_integer(status));
+	struct rendering *rendering = xnew(struct rendering, .visit = visit, .template = template);
+	if (host->work(host, render, on_rendered, rendering, &err) < 0) {
+		render(rendering);
+		on_rendered(rendering);
+	}
+}
+
+static json_t *
+cell_or_null(const char *template, const json_t *model)
+{
+	AUTO_FREE char *text = template ? template_text(template, model, NULL) : NULL;
+	return text && *text ? json_string(text) : json_null();
+}
+
+/* Adds `site` to the model. */
+static void
+add_site(struct visit *visit, const char *title, const char *data)
+{
+	struct web *web = visit->web;
+	json_t *model = json_object_get(visit->data, "model");
+	const char *user = site_user(visit), *session = session_cookie_value(web, visit->request, SESSION);
+	const char *here = http_path(visit->request);
+	AUTO_FREE char *token = user ? session_form_token(web, session) : NULL;
+	AUTO_FREE char *url = json_text_or_null(web->options, "url") ? web_address(web, here) : NULL;
+	json_object_set_new(model, "site",
+		json_pack("{s:s?, s:s?, s:s, s:s?, s:o, s:o, s:o}", "user", user, "token", token, "here", here, "url", url,
+			"title", cell_or_null(title, model), "data", cell_or_null(data, model), "assets", assets_paths()));
+}
+
+static void
+show_page(struct visit *visit, const struct site_page *page, unsigned status)
+{
+	add_site(visit, page->title, page->data);
+	if (page->finish)
+		page->finish(visit, json_object_get(visit->data, "model"));
+	show(visit, page->template, status);
+}
+
+/* ---- errors ---- */
+
+/* A session that has ended: the browser forgets it, and comes again without. */
+static bool
+forget_session(struct visit *visit, const struct kettle_error *err)
+{
+	struct web *web = visit->web;
+	bool has_ended = err->code == KETTLE_EACCES && visit->actor == web->anonymous &&
+					 *session_cookie_value(web, visit->request, SESSION);
+	if (!has_ended)
+		return false;
+	bool posts = http_method(visit->request) == HTTP_POST;
+	AUTO_FREE char *cookie = session_cookie(web, SESSION, "", 0);
+	session_redirect(visit->request, posts ? "/login" : http_path(visit->request), cookie);
+	return true;
+}
+
+/* The page of an error; a `fail` of visits, so it renders at once. */
+static void
+fail(struct visit *visit, const struct kettle_error *err)
+{
+	struct kettle_error told;
+	if (forget_session(visit, err))
+		return;
+	error_tell(visit->web->host, err, &told);
+	AUTO_BUF struct buf html = {0};
+	AUTO_JSON json_t *model = json_pack("{s:i, s:s, s:s}", "status", kettle_error_http(err->code), "sentence",
+		told.message, "code", kettle_error_name(err->code));
+	json_object_set_new(visit->data, "model", json_incref(model));
+	add_site(visit, "That did not work", NULL);
+	(void)mustache_render(&html, "message", model, NULL);
+	respond_page(visit->request, (unsigned)kettle_error_http(err->code), &html, err->retry_s);
+}
+
+bool
+site_refuse(struct web *web, struct http_request *request, unsigned status, const char *sentence)
+{
+	const char *accept = http_header_value(request, "Accept");
+	if (!accept || !strstr(accept, "text/html"))
+		return false;
+	AUTO_BUF struct buf html = {0};
+	AUTO_JSON json_t *model = json_pack("{s:i, s:s, s:{s:n, s:n, s:s, s:n, s:n, s:s, s:o}}", "status", (int)status,
+		"sentence", sentence, "site", "user", "token", "here", http_path(request), "url", "data", "title",
+		"That did not work", "assets", assets_paths());
+	(void)web;
+	(void)mustache_render(&html, "message", model, NULL);
+	respond_page(request, status, &html, 0);
+	return true;
+}
+
+/* ---- pages ---- */
+
+static const struct site_page *
+page_of(const struct visit *visit)
+{
+	return visit->about;
+}
+
+static void read_next(struct visit *visit);
+
+static void
+on_read(struct visit *visit, json_t *result)
+{
+	json_int_t done = member_int(visit->data, "read");
+	json_object_set(json_object_get(visit->data, "model"), page_of(visit)->reads[done].as, result);
+	json_object_set_new(visit->data, "read", json_integer(done + 1));
+	read_next(visit);
+}
+
+/* What the page can do without is left out. */
+static bool
+mend_read(struct visit *visit, const struct kettle_error *err)
+{
+	json_int_t done = member_int(visit->data, "read");
+	const struct site_read *read = &page_of(visit)->reads[done];
+	if (!visit->actor || !read->command || !read->optional ||
+		(err->code != KETTLE_EACCES && err->code != KETTLE_ENOENT))
+		return false;
+	json_object_set_new(visit->data, "read", json_integer(done + 1));
+	read_next(visit);
+	return true;
+}
+
+static void
+read_next(struct visit *visit)
+{
+	const struct site_page *page = page_of(visit);
+	json_int_t done = member_int(visit->data, "read");
+	for (; page->reads[done].command; done++) {
+		const struct site_read *read = &page->reads[done];
+		json_t *args = read->args ? read->args(visit) : json_object();
+		if (!args)
+			continue;
+		json_object_set_new(visit->data, "read", json_integer(done));
+		visit->mend = mend_read;
+		visit_call(visit, read->command, args, on_read);
+		return;
+	}
+	show_page(visit, page, site_model(visit, "form") ? (unsigned)member_int(visit->data, "refused") : STATUS_OK);
+}
+
+static void
+start_page(struct visit *visit, json_t *result)
+{
+	(void)result;
+	json_object_set_new(visit->data, "read", json_integer(0));
+	read_next(visit);
+}
+
+/* Whether a path has the segments of a pattern. */
+static bool
+matches(const struct http_request *request, const char *pattern)
+{
+	size_t i = 0;
+	for (const char *at = pattern; *at; i++) {
+		size_t len = strcspn(at, "/");
+		const char *segment = http_segment(request, i);
+		bool is_any = len == 1 && *at == '*';
+		if (!segment || (!is_any && (strlen(segment) != len || strncmp(at, segment, len) != 0)))
+			return false;
+		at += len + (at[len] == '/');
+	}
+	return !http_segment(request, i);
+}
+
+static json_t *
+segments_of(const struct http_request *request)
+{
+	json_t *segments = json_array();
+	for (size_t i = 0; http_segment(request, i); i++)
+		json_array_append_new(segments, json_string(http_segment(request, i)));
+	return segments;
+}
+
+/* The parameters that a page knows. New reference. */
+static json_t *
+query_of(const struct http_request *request, const struct site_page *page)
+{
+	AUTO_JSON json_t *given = visit_query(request, NULL);
+	json_t *query = json_object();
+	for (const char *at = page->query ? page->query : ""; *at;) {
+		size_t len = strcspn(at, " ");
+		AUTO_FREE char *name = xstrndup(at, len);
+		if (json_object_get(given, name))
+			json_object_set(query, name, json_object_get(given, name));
+		at += len + (at[len] == ' ');
+	}
+	return query;
+}
+
+static void
+serve_page(struct web *web, struct http_request *request, const struct site_page *page)
+{
+	const char *session = session_cookie_value(web, request, SESSION);
+	if (page->needs_user && !*session) {
+		AUTO_FREE char *login = xasprintf("/login?next=%s", http_path(request));
+		session_redirect(request, login, NULL);
+		return;
+	}
+	json_t *data =
+		json_pack("{s:o, s:o, s:{}}", "path", segments_of(request), "query", query_of(request, page), "model");
+	AUTO_FREE char *query = json_dumps(json_object_get(data, "query"), JSON_COMPACT | JSON_SORT_KEYS);
+	AUTO_FREE char *key = xasprintf("page %s %s", http_path(request), query);
+	const char *board = strncmp(page->path, "board/", strlen("board/")) == 0 ? http_segment(request, 1) : NULL;
+	if (page->kept && !*session && pages_answer(web->pages, key, request)) {
+		json_decref(data);
+		return;
+	}
+	if (page->kept && !*session) {
+		json_object_set_new(data, "key", json_string(key));
+		json_object_set_new(data, "changes", json_integer((json_int_t)pages_changes(web->pages, board)));
+		if (board)
+			json_object_set_new(data, "board", json_string(board));
+	}
+	json_object_set(json_object_get(data, "model"), "query", json_object_get(data, "query"));
+	json_object_set(json_object_get(data, "model"), "path", json_object_get(data, "path"));
+	visit_begin(web, request, session, 0, start_page, fail, data, page);
+}
+
+/* ---- forms ---- */
+
+static const struct site_page *
+page_with(const char *path)
+{
+	for (const struct site_page *page = site_pages; page->path; page++)
+		if (strcmp(page->path, path) == 0)
+			return page;
+	return NULL;
+}
+
+static void
+on_done(struct visit *visit, json_t *result)
+{
+	const struct site_form *form = visit->about;
+	AUTO_JSON json_t *model = json_pack("{s:O, s:O, s:O}", "result", result, "path",
+		json_object_get(visit->data, "path"), "fields", json_object_get(visit->data, "fields"));
+	AUTO_FREE char *next = template_text(form->next, model, NULL);
+	session_redirect(visit->request, next, NULL);
+	visit_end(visit);
+}
+
+/* What a command refuses is shown on the form's page. */
+static bool
+mend_form(struct visit *visit, const struct kettle_error *err)
+{
+	const struct site_form *form = visit->about;
+	struct kettle_error told;
+	if (visit->actor == visit->web->anonymous)
+		return false;
+	error_tell(visit->web->host, err, &told);
+	json_object_set_new(json_object_get(visit->data, "model"), "form",
+		json_pack("{s:O, s:s, s:s}", "fields", json_object_get(visit->data, "fields"), "error", told.message, "member",
+			told.member));
+	json_object_set_new(visit->data, "refused", json_integer(kettle_error_http(err->code)));
+	json_object_set_new(visit->data, "retry_s", json_integer(err->retry_s));
+	visit->about = page_with(form->page);
+	visit->mend = NULL;
+	start_page(visit, NULL);
+	return true;
+}
+
+static void
+start_form(struct visit *visit, json_t *result)
+{
+	const struct site_form *form = visit->about;
+	(void)result;
+	visit->mend = mend_form;
+	visit_call(visit, form->command, form->args ? form->args(visit) : json_object(), on_done);
+}
+
+/* Adds a field: text, or of a file {"name", "base64"}. */
+static void
+add_part(json_t *fields, const struct form_part *part)
+{
+	if (part->file_name) {
+		AUTO_FREE char *content = base64_encode(part->data, part->size);
+		const char *slash = strrchr(part->file_name, '/'), *back = strrchr(part->file_name, '\\');
+		const char *last = slash > back ? slash : back;
+		if (*part->file_name)
+			json_object_set_new(fields, part->name,
+				json_pack("{s:s, s:s}", "name", last ? last + 1 : part->file_name, "base64", content));
+	} else if (utf8_valid(part->data, part->size)) {
+		json_object_set_new(fields, part->name, json_stringn(part->data, part->size));
+	}
+}
+
+/* The fields of a form, of either type. New reference; NULL: the body is malformed. */
+static json_t *
+fields_of(const struct http_request *request, struct kettle_error *err)
+{
+	size_t size = 0;
+	const char *body = http_body(request, &size), *type = http_header_value(request, "Content-Type");
+	json_t *fields = json_object();
+	struct query query = {0};
+	struct form form = {0};
+	int rc = 0;
+	if (type && strncmp(type, "multipart/", strlen("multipart/")) == 0) {
+		rc = form_parse(type, body, size, &form, err);
+		for (size_t i = 0; rc == 0 && i < form.count; i++)
+			add_part(fields, &form.parts[i]);
+		form_free(&form);
+	} else {
+		rc = query_parse(body, &query, err);
+		for (size_t i = 0; rc == 0 && i < query.count; i++)
+			json_object_set_new(fields, query.parameters[i].name, json_string(query.parameters[i].value));
+		query_free(&query);
+	}
+	if (rc == 0)
+		return fields;
+	json_decref(fields);
+	return NULL;
+}
+
+static void
+serve_form(struct web *web, struct http_request *request, const struct site_form *form)
+{
+	struct kettle_error err = {0};
+	const char *session = session_cookie_value(web, request, SESSION);
+	json_t *fields = fields_of(request, &err);
+	if (!fields) {
+		session_respond(request, (unsigned)kettle_error_http(err.code), FAILED_TITLE, err.message);
+	} else if (!session_token_is(web, request, session, json_text_or_null(fields, "token"))) {
+		session_respond(request, FORBIDDEN, FAILED_TITLE, "The form belongs to another session: open the page again.");
+		json_decref(fields);
+	} else {
+		json_object_del(fields, "token");
+		json_t *segments = segments_of(request);
+		visit_begin(web, request, session, 0, start_form, fail,
+			json_pack("{s:O, s:{}, s:o, s:{s:{}, s:o}}", "path", segments, "query", "fields", fields, "model", "query",
+				"path", segments),
+			form);
+	}
+}
+
+/* ---- routes ---- */
+
+static bool
+is_read(const struct http_request *request)
+{
+	return http_method(request) == HTTP_GET || http_method(request) == HTTP_HEAD;
+}
+
+static const struct site_form *
+find_form(const struct http_request *request)
+{
+	for (const struct site_form *form = site_forms; form->path; form++)
+		if (http_method(request) == HTTP_POST && matches(request, form->path))
+			return form;
+	return NULL;
+}
+
+bool
+site_request(struct web *web, struct http_request *request)
+{
+	const char *first = http_segment(request, 0), *second = first ? http_segment(request, 1) : NULL;
+	const struct site_form *form = find_form(request);
+	if (first && strcmp(first, "assets") == 0 && second && is_read(request) && !http_segment(request, 2)) {
+		assets_request(web, request, second);
+		return true;
+	}
+	if (form) {
+		serve_form(web, request, form);
+		return true;
+	}
+	for (const struct site_page *page = site_pages; page->path; page++)
+		if (matches(request, page->path)) {
+			if (is_read(request))
+				serve_page(web, request, page);
+			else
+				respond_not_allowed(request, "GET, HEAD");
+			return true;
+		}
+	return false;
+}
+
+size_t
+site_body_max(const struct http_request *request)
+{
+	return find_form(request) ? FORM_MAX : 0;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pages that people see.
+ *
+ * Theory of operation. A page is a row: commands whose answers it reads, what is computed from them, and a template. A
+ * request for one is a visit, which calls the commands one after the other as the user of the browser's session, and puts
+ * each answer into the model; the template is rendered on the pool. A page of a public board is kept for browsers without
+ * a session (api/pages.h). A form is a row too: a command, its arguments from the fields, and the page that follows; what
+ * the command refuses is shown on the page of the form, with the fields as they were sent.
+ *
+ * The model of a template: `site` (see site.c), each answer under the name of its read, what `finish` adds, and after a
+ * refused form `form` {"fields": {NAME: text}, "error", "member": the field at fault or ""}.
+ */
+#pragma once
+
+#include "web/visit/visit.h"
+
+#define SITE_READS_MAX 8
+#define SITE_FILE_MAX (8u << 20) /* bytes of an uploaded file, as of `submit` */
+
+/* A command whose answer a page shows. */
+struct site_read {
+	const char *as, *command;                   /* as: its name in the model; command NULL: the end of the list */
+	json_t *(*args)(const struct visit *visit); /* NULL: none. It returns a new reference, or NULL: without this read */
+	bool optional;                              /* its error leaves it out of the model */
+};
+
+/* Texts with braces are templates of cells over the model: "{board.leaderboard.name}". */
+struct site_page {
+	const char *path;  /* segments, of which `*` is any: "board/ * /trend" without the blanks; "": the first page */
+	const char *query; /* the names of its parameters, with a space after each; others are ignored; or NULL */
+	const char *template, *title;
+	const char *data; /* the path of the same as JSON; or NULL */
+	struct site_read reads[SITE_READS_MAX];
+	void (*finish)(const struct visit *visit, json_t *model); /* or NULL */
+	bool needs_user;                                          /* others are sent to log in */
+	bool kept;                                                /* for browsers without a session */
+};
+
+struct site_form {
+	const char *path; /* of its POST */
+	const char *page; /* the path of the page that shows what is refused; it has the same segments at its beginning */
+	const char *command;                        /* called as the user */
+	json_t *(*args)(const struct visit *visit); /* from site_field and the path; new reference */
+	const char *next;                           /* where the browser goes then; `result` in the model is the answer */
+};
+
+/* Ends with a NULL path; the rows of site_pages.c. */
+extern const struct site_page site_pages[];
+extern const struct site_form site_forms[];
+
+/* Answers a request for a page, a form or an asset; false: it is for something else. On the server's thread. */
+bool site_request(struct web *web, struct http_request *request);
+/* How much body such a request may have; 0: it is for something else. */
+size_t site_body_max(const struct http_request *request);
+/* Answers with a page of an error, in place of JSON, where the client is a browser; false: it is none. */
+bool site_refuse(struct web *web, struct http_request *request, unsigned status, const char *sentence);
+
+/* ---- for pages: what the request says; borrowed from the visit ---- */
+
+/* A segment of the path, "" where there is none. */
+const char *site_segment(const struct visit *visit, size_t index);
+/* A parameter of the query; NULL where it is missing or empty. */
+const char *site_query(const struct visit *visit, const char *name);
+/* A parameter that is a whole number of at least 0; other texts give 0. */
+json_int_t site_number(const struct visit *visit, const char *name);
+/* A field of the form as text, NULL where it is missing or empty. */
+const char *site_field(const struct visit *visit, const char *name);
+/* The user of the session; NULL: there is none. */
+const char *site_user(const struct visit *visit);
+/* An answer that was read already, or what `finish` has added; NULL: there is none. */
+json_t *site_model(const struct visit *visit, const char *as);
+/* Arguments: {"name": the segment 1 of the path}. */
+json_t *site_args_name(const struct visit *visit);
