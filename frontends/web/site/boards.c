@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* The first page: the boards; and a board's ranking. */
+/* The first page: the leaderboards. */
 #include <config.h>
 
 #include "base/json_access.h"
-#include "web/site/pages.h"
+#include "web/site/parts.h"
 
-#define PLACES 100 /* on a page of a ranking */
+static json_t *
+args_all(const struct visit *visit)
+{
+	(void)visit;
+	return json_pack("{s:b, s:b}", "all", 1, "short", 1);
+}
 
-void
-boards_finish(const struct visit *visit, json_t *model)
+static void
+finish(const struct visit *visit, json_t *model)
 {
 	json_t *open = json_array(), *ended = json_array();
 	(void)visit;
@@ -18,18 +23,19 @@ boards_finish(const struct visit *visit, json_t *model)
 	json_object_set_new(model, "ended", ended);
 }
 
-json_t *
-board_args(const struct visit *visit)
-{
-	const char *device = site_query(visit, "device");
-	json_int_t page = site_number(visit, "page");
-	return json_pack("{s:s, s:s*, s:i, s:I}", "name", site_segment(visit, 1), "device", device, "limit", PLACES,
-		"offset", page > 1 ? (page - 1) * PLACES : 0);
-}
+static const struct site_page pages[] = {
+	{.path = "",
+		.template = "boards",
+		.title = "Leaderboards",
+		.data = "/api/v1/leaderboard.list?all=true&short=true",
+		.reads = {{"boards", "leaderboard.list", args_all, false}},
+		.finish = finish,
+		.kept = true},
+	{.path = NULL},
+};
 
-void
-board_finish(const struct visit *visit, json_t *model)
-{
-	(void)visit;
-	(void)model;
-}
+static const struct site_form forms[] = {
+	{.path = NULL},
+};
+
+const struct site_part part_boards = {pages, forms};

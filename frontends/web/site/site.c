@@ -3,7 +3,7 @@
  * Pages and forms as visits, whose data are {"path": [segments], "query", "fields", "model", "read": how many reads are
  * done, "status", "key", "board", "changes": see api/pages.h}.
  *
- * `site` in the model: {"user": name or null, "token": of forms, "here": the path, "title", "url": the absolute address
+ * `site` in the model: {"page": the name of the template, "user": name or null, "token": of forms, "here": the path, "title", "url": the absolute address
  * or null, "data": of the page as JSON or null, "assets"}.
  */
 #include <config.h>
@@ -25,7 +25,11 @@
 #include "web/api/pages.h"
 #include "web/render/assets.h"
 #include "web/render/mustache.h"
+#include "web/site/parts.h"
 #include "web/visit/respond.h"
+
+static const struct site_part *const parts[] = {&part_boards, &part_board, &part_live, &part_task, &part_submit,
+	&part_submission, &part_diff, &part_user, &part_devices, &part_operator, &part_join};
 
 #define FORM_MAX (SITE_FILE_MAX + (64u << 10)) /* a file and the other fields */
 
@@ -78,9 +82,9 @@ site_model(const struct visit *visit, const char *as)
 }
 
 json_t *
-site_args_name(const struct visit *visit)
+site_args_board(const struct visit *visit)
 {
-	return json_pack("{s:s}", "name", site_segment(visit, 1));
+	return json_pack("{s:s, s:i}", "name", site_segment(visit, 1), "limit", 1);
 }
 
 /* ---- the answer ---- */
@@ -144,7 +148,7 @@ cell_or_null(const char *template, const json_t *model)
 
 /* Adds `site` to the model. */
 static void
-add_site(struct visit *visit, const char *title, const char *data)
+add_site(struct visit *visit, const char *template, const char *title, const char *data)
 {
 	struct web *web = visit->web;
 	json_t *model = json_object_get(visit->data, "model");
@@ -153,14 +157,15 @@ add_site(struct visit *visit, const char *title, const char *data)
 	AUTO_FREE char *token = user ? session_form_token(web, session) : NULL;
 	AUTO_FREE char *url = json_text_or_null(web->options, "url") ? web_address(web, here) : NULL;
 	json_object_set_new(model, "site",
-		json_pack("{s:s?, s:s?, s:s, s:s?, s:o, s:o, s:o}", "user", user, "token", token, "here", here, "url", url,
-			"title", cell_or_null(title, model), "data", cell_or_null(data, model), "assets", assets_paths()));
+		json_pack("{s:s, s:s?, s:s?, s:s, s:s?, s:o, s:o, s:o}", "page", template, "user", user, "token", token, "here",
+			here, "url", url, "title", cell_or_null(title, model), "data", cell_or_null(data, model), "assets",
+			assets_paths()));
 }
 
 static void
 show_page(struct visit *visit, const struct site_page *page, unsigned status)
 {
-	add_site(visit, page->title, page->data);
+	add_site(visit, page->template, page->title, page->data);
 	if (page->finish)
 		page->finish(visit, json_object_get(visit->data, "model"));
 	show(visit, page->template, status);
@@ -195,7 +200,7 @@ fail(struct visit *visit, const struct kettle_error *err)
 	AUTO_JSON json_t *model = json_pack("{s:i, s:s, s:s}", "status", kettle_error_http(err->code), "sentence",
 		told.message, "code", kettle_error_name(err->code));
 	json_object_set_new(visit->data, "model", json_incref(model));
-	add_site(visit, "That did not work", NULL);
+	add_site(visit, "message", "That did not work", NULL);
 	(void)mustache_render(&html, "message", model, NULL);
 	respond_page(visit->request, (unsigned)kettle_error_http(err->code), &html, err->retry_s);
 }
@@ -207,9 +212,9 @@ site_refuse(struct web *web, struct http_request *request, unsigned status, cons
 	if (!accept || !strstr(accept, "text/html"))
 		return false;
 	AUTO_BUF struct buf html = {0};
-	AUTO_JSON json_t *model = json_pack("{s:i, s:s, s:{s:n, s:n, s:s, s:n, s:n, s:s, s:o}}", "status", (int)status,
-		"sentence", sentence, "site", "user", "token", "here", http_path(request), "url", "data", "title",
-		"That did not work", "assets", assets_paths());
+	AUTO_JSON json_t *model = json_pack("{s:i, s:s, s:{s:s, s:n, s:n, s:s, s:n, s:n, s:s, s:o}}", "status", (int)status,
+		"sentence", sentence, "site", "page", "message", "user", "token", "here", http_path(request), "url", "data",
+		"title", "That did not work", "assets", assets_paths());
 	(void)web;
 	(void)mustache_render(&html, "message", model, NULL);
 	respond_page(request, status, &html, 0);
@@ -350,9 +355,10 @@ serve_page(struct web *web, struct http_request *request, const struct site_page
 static const struct site_page *
 page_with(const char *path)
 {
-	for (const struct site_page *page = site_pages; page->path; page++)
-		if (strcmp(page->path, path) == 0)
-			return page;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		for (const struct site_page *page = parts[i]->pages; page->path; page++)
+			if (strcmp(page->path, path) == 0)
+				return page;
 	return NULL;
 }
 
@@ -471,9 +477,20 @@ is_read(const struct http_request *request)
 static const struct site_form *
 find_form(const struct http_request *request)
 {
-	for (const struct site_form *form = site_forms; form->path; form++)
-		if (http_method(request) == HTTP_POST && matches(request, form->path))
-			return form;
+	for (size_t i = 0; i < ARRAY_SIZE(parts) && http_method(request) == HTTP_POST; i++)
+		for (const struct site_form *form = parts[i]->forms; form->path; form++)
+			if (matches(request, form->path))
+				return form;
+	return NULL;
+}
+
+static const struct site_page *
+find_page(const struct http_request *request)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		for (const struct site_page *page = parts[i]->pages; page->path; page++)
+			if (matches(request, page->path))
+				return page;
 	return NULL;
 }
 
@@ -482,23 +499,19 @@ site_request(struct web *web, struct http_request *request)
 {
 	const char *first = http_segment(request, 0), *second = first ? http_segment(request, 1) : NULL;
 	const struct site_form *form = find_form(request);
-	if (first && strcmp(first, "assets") == 0 && second && is_read(request) && !http_segment(request, 2)) {
-		assets_request(web, request, second);
-		return true;
-	}
-	if (form) {
+	const struct site_page *page = find_page(request);
+	bool is_asset = first && second && strcmp(first, "assets") == 0 && !http_segment(request, 2);
+	if (form)
 		serve_form(web, request, form);
-		return true;
-	}
-	for (const struct site_page *page = site_pages; page->path; page++)
-		if (matches(request, page->path)) {
-			if (is_read(request))
-				serve_page(web, request, page);
-			else
-				respond_not_allowed(request, "GET, HEAD");
-			return true;
-		}
-	return false;
+	else if (!page && !is_asset)
+		return false;
+	else if (!is_read(request))
+		respond_not_allowed(request, "GET, HEAD");
+	else if (page)
+		serve_page(web, request, page);
+	else
+		assets_request(web, request, second);
+	return true;
 }
 
 size_t

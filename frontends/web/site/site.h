@@ -45,10 +45,6 @@ struct site_form {
 	const char *next;                           /* where the browser goes then; `result` in the model is the answer */
 };
 
-/* Ends with a NULL path; the rows of site_pages.c. */
-extern const struct site_page site_pages[];
-extern const struct site_form site_forms[];
-
 /* Answers a request for a page, a form or an asset; false: it is for something else. On the server's thread. */
 bool site_request(struct web *web, struct http_request *request);
 /* How much body such a request may have; 0: it is for something else. */
@@ -70,5 +66,5 @@ const char *site_field(const struct visit *visit, const char *name);
 const char *site_user(const struct visit *visit);
 /* An answer that was read already, or what `finish` has added; NULL: there is none. */
 json_t *site_model(const struct visit *visit, const char *as);
-/* Arguments: {"name": the segment 1 of the path}. */
-json_t *site_args_name(const struct visit *visit);
+/* Arguments of leaderboard.show for the head of a board's pages: {"name": the segment 1 of the path, "limit": 1}. */
+json_t *site_args_board(const struct visit *visit);

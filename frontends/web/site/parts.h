@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The parts of the site: each file has the rows of its pages and forms, with what they compute. */
+#pragma once
+
+#include "web/site/site.h"
+
+/* Both lists end with a NULL path. */
+struct site_part {
+	const struct site_page *pages;
+	const struct site_form *forms;
+};
+
+extern const struct site_part part_boards, part_board, part_live, part_task, part_submit, part_submission, part_diff,
+	part_user, part_devices, part_operator, part_join;

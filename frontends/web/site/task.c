@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* A board's task. */
+#include <config.h>
+
+#include "web/site/parts.h"
+
+static const struct site_page pages[] = {
+	{.path = NULL},
+};
+
+static const struct site_form forms[] = {
+	{.path = NULL},
+};
+
+const struct site_part part_task = {pages, forms};
