@@ -25,6 +25,8 @@ PACED = 500  # reads a second beside judging
 JUDGED_SECONDS = 1  # of them
 READS_BESIDE = 1000  # a second beside uploads
 SHOW = "/api/v1/leaderboard.show?name=b"
+PAGE = "/board/b"
+ASSET = re.compile(r'(?:href|src)="(/assets/[^"]+)"')
 EVENTS = 10
 REFERENCE = SOURCE / "tests" / "peers" / "popcorn" / "reference.py"
 
@@ -96,6 +98,16 @@ def reads(section, box, web, beside=""):
     for _ in range(rounds(2, 1)):
         measured(section, web, f"a board{beside}", kept, "200", "10,000/s", "p99 10 ms")
         measured(section, web, f"a board, unchanged (304){beside}", unchanged, "304", "15,000/s")
+        measured(section, web, f"a board's page{beside}", request(box, "GET", PAGE), "200", "10,000/s", "p99 10 ms")
+
+
+def measure_page(section, box, web, token):
+    """A page that is rendered for its user, and what a browser loads with it."""
+    mine = request(box, "GET", PAGE, Cookie=f"kettle={token}")
+    measured(section, web, "a board's page for a user, one at a time", mine, "200", time_target="5 ms", connections=1)
+    page = web.get(PAGE).body.decode()
+    assets = {path: len(web.get(path).body) for path in ASSET.findall(page)}
+    section.add("a board's page with its style and scripts", (len(page) + sum(assets.values())) / 1024, unit="KiB", target="350 KiB")
 
 
 def at_of(box, seq):
@@ -240,6 +252,7 @@ def measure(section):
         progress("  the command line, judging")
         measure_command_line(section, box, web)
         token = web.token()
+        measure_page(section, box, web, token)
         measure_judging(section, box, web, token)
         measure_kernelbot(section, box, web)
         stop_server(web.server)
