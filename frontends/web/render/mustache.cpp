@@ -17,6 +17,7 @@ extern "C" {
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "common/template.h"
+#include "http/percent.h"
 #include "frontends/web/render/templates_data.h"
 }
 
@@ -49,12 +50,10 @@ is_shown(const char *at, std::size_t size)
 		   !utf8_is_invisible(character);
 }
 
-std::string
-escape(const std::string &text)
+// Appends a text; whole: also what is invisible in it. It ends where it is not UTF-8.
+void
+add_escaped(std::string &html, const char *at, const char *end, bool whole)
 {
-	std::string html;
-	bool whole = !text.empty() && text[0] == as_it_is;
-	const char *at = text.data() + whole, *end = text.data() + text.size();
 	for (std::size_t size; at < end; at += size) {
 		size = utf8_length(at, static_cast<std::size_t>(end - at));
 		if (size == 0)
@@ -66,7 +65,26 @@ escape(const std::string &text)
 		else
 			html += replacement;
 	}
+}
+
+std::string
+escape(const std::string &text)
+{
+	std::string html;
+	bool whole = !text.empty() && text[0] == as_it_is;
+	add_escaped(html, text.data() + whole, text.data() + text.size(), whole);
 	return html;
+}
+
+// A text as a segment of an address.
+std::string
+segment_of(const char *text)
+{
+	struct buf encoded = {};
+	percent_add(&encoded, text);
+	const std::string segment(encoded.data ? encoded.data : "");
+	buf_free(&encoded);
+	return segment;
 }
 
 // The values that Mustache asks for by their names. What it hands out lives as long as this.
@@ -100,6 +118,8 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 			unknown = path;
 		if (rest == ":raw" && json_is_string(value))
 			return keep(data(as_it_is + std::string(json_string_value(value))), value);
+		if (rest == ":path" && json_is_string(value))
+			return keep(data(segment_of(json_string_value(value))), value);
 		if (!rest.empty() && owner)
 			return keep(cell_of(owner, path, rest, value), value);
 		return value ? keep(data_of(value), value) : nullptr;
@@ -243,6 +263,14 @@ mustache_render(struct buf *page, const char *name, const json_t *model, char **
 	} catch (const std::exception &) {
 		return false;
 	}
+}
+
+extern "C" void
+mustache_escape(struct buf *html, const char *text, size_t size)
+{
+	std::string escaped;
+	add_escaped(escaped, text, text + size, false);
+	buf_add(html, escaped.data(), escaped.size());
 }
 
 extern "C" const char *const *

@@ -6,8 +6,9 @@
  *
  * A name is looked up in the innermost section that has it; `a.b` is a member of a member, `.` the element itself.
  * `{{NAME:FORMAT}}`, `{{NAME#one|several}}` and the like are cells as views have them (docs/plugins.md, "How answers are
- * shown"); `{{NAME:raw}}` is a text that a form sends back, and only escaped. A section is entered for what is neither
- * false, null nor empty; for 0 too: `{{#NAME?1}}…{{/NAME?1}}` is not.
+ * shown"); `{{NAME:raw}}` is a text that a form sends back, and only escaped; `{{NAME:path}}` is a text as
+ * a segment of an address. A section is entered for what is neither false, null nor empty; for 0 too:
+ * `{{#NAME?1}}…{{/NAME?1}}` is not.
  */
 #pragma once
 
@@ -25,6 +26,8 @@ extern "C" {
  * no section has, which is shown as nothing; new string, or NULL. false: there is no such template, or it is malformed.
  */
 bool mustache_render(struct buf *page, const char *name, const json_t *model, char **ret_unknown);
+/* Adds a text as templates show it: escaped, and freed of what is invisible. */
+void mustache_escape(struct buf *html, const char *text, size_t size);
 /* The names of all templates, NULL at the end. */
 const char *const *mustache_names(void);
 /* Why a template is malformed, new string; NULL: it is not. */
