@@ -24,6 +24,7 @@
 #include "web/accounts/session.h"
 #include "web/api/pages.h"
 #include "web/render/assets.h"
+#include "web/render/difference.h"
 #include "web/render/mustache.h"
 #include "web/site/parts.h"
 #include "web/visit/respond.h"
@@ -97,10 +98,23 @@ struct rendering {
 	bool good;
 };
 
+/* Makes HTML of a difference of code, which may take long. */
+static void
+render_difference(json_t *model)
+{
+	const char *source = json_text_or_null(model, "diff_source");
+	AUTO_BUF struct buf html = {0};
+	if (!source)
+		return;
+	difference_add(&html, source);
+	json_object_set_new(model, "diff", json_stringn(html.data ? html.data : "", html.len));
+}
+
 static void
 render(void *arg)
 {
 	struct rendering *rendering = arg;
+	render_difference(json_object_get(rendering->visit->data, "model"));
 	rendering->good =
 		mustache_render(&rendering->page, rendering->template, json_object_get(rendering->visit->data, "model"), NULL);
 }

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* A unified difference as HTML. */
+#include <config.h>
+
+#include "web/render/difference.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "web/render/mustache.h"
+
+#define DECIMAL 10
+
+/* How a line is shown, by its first character. */
+struct line_kind {
+	char first;
+	const char *class, *sign;
+	bool before, after; /* the text that has it */
+};
+
+static const struct line_kind kinds[] = {
+	{'+', "added", "+", false, true},
+	{'-', "removed", "−", true, false},
+	{' ', "context", "", true, true},
+};
+
+static void
+add_note(struct buf *html, const char *text, size_t size)
+{
+	buf_adds(html, "<tr class=\"note\"><td colspan=\"4\">");
+	mustache_escape(html, text, size);
+	buf_adds(html, "</td></tr>\n");
+}
+
+/* A cell with the number of a line, which then grows; empty where the text does not have it. */
+static void
+add_number(struct buf *html, bool has, long *number)
+{
+	if (has)
+		buf_printf(html, "<td class=\"number\">%ld</td>", (*number)++);
+	else
+		buf_adds(html, "<td class=\"number\"></td>");
+}
+
+static void
+add_line(struct buf *html, const struct line_kind *kind, const char *text, size_t size, long numbers[2])
+{
+	buf_printf(html, "<tr class=\"%s\">", kind->class);
+	add_number(html, kind->before, &numbers[0]);
+	add_number(html, kind->after, &numbers[1]);
+	buf_printf(html, "<td class=\"sign\">%s</td><td class=\"text\">", kind->sign);
+	mustache_escape(html, text, size);
+	buf_adds(html, "</td></tr>\n");
+}
+
+/* A line of the unified text: of its head, of a place between changes, or of the texts. */
+static void
+add_unified(struct buf *html, const char *line, size_t size, long numbers[2])
+{
+	if (*line == '@') {
+		const char *after = memchr(line, '+', size);
+		numbers[0] = strtol(line + strlen("@@ -"), NULL, DECIMAL);
+		numbers[1] = after ? strtol(after, NULL, DECIMAL) : 0;
+		add_note(html, line, size);
+		return;
+	}
+	for (size_t i = 0; numbers[1] >= 0 && i < ARRAY_SIZE(kinds); i++)
+		if (*line == kinds[i].first) {
+			add_line(html, &kinds[i], line + 1, size - 1, numbers);
+			return;
+		}
+	if (*line == '\\')
+		add_note(html, line + 1, size - 1);
+}
+
+void
+difference_add(struct buf *html, const char *unified)
+{
+	long numbers[2] = {-1, -1};
+	size_t lines = 0, begin = html->len;
+	for (const char *at = unified; *at; lines++) {
+		size_t size = strcspn(at, "\n");
+		if (lines == DIFFERENCE_LINES_MAX || html->len - begin > DIFFERENCE_HTML_MAX) {
+			static const char cut[] = "What follows is left out.";
+			add_note(html, cut, strlen(cut));
+			return;
+		}
+		add_unified(html, at, size, numbers);
+		at += size + (at[size] == '\n');
+	}
+}
