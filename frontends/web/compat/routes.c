@@ -47,7 +47,8 @@ static const struct compat_route routes[] = {
 /* clang-format on */
 
 /* First words of addresses that are not of this API, but as long as one of a board. */
-static const char *const others[] = {"api", "auth", "link", "static"};
+static const char *const others[] = {
+	"api", "auth", "board", "diff", "join", "link", "operator", "static", "submission", "user"};
 
 static bool
 fits(const struct compat_route *route, const struct http_request *request)

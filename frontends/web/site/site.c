@@ -179,6 +179,16 @@ add_site(struct visit *visit, const char *template, const char *title, const cha
 static void
 show_page(struct visit *visit, const struct site_page *page, unsigned status)
 {
+	struct kettle_error err = {0};
+	visit->mend = NULL;
+	if (page->check && page->check(visit, &err) < 0) {
+		visit_fail(visit, &err);
+		return;
+	}
+	if (page->respond) {
+		page->respond(visit);
+		return;
+	}
 	add_site(visit, page->template, page->title, page->data);
 	if (page->finish)
 		page->finish(visit, json_object_get(visit->data, "model"));
@@ -376,14 +386,22 @@ page_with(const char *path)
 	return NULL;
 }
 
-static void
-on_done(struct visit *visit, json_t *result)
+void
+site_done(struct visit *visit, json_t *result)
 {
 	const struct site_form *form = visit->about;
 	AUTO_JSON json_t *model = json_pack("{s:O, s:O, s:O}", "result", result, "path",
 		json_object_get(visit->data, "path"), "fields", json_object_get(visit->data, "fields"));
+	visit->mend = NULL;
+	if (form->shows) {
+		json_object_set(visit->data, "model", model);
+		add_site(visit, form->shows, page_with(form->page)->title, NULL);
+		show(visit, form->shows, STATUS_OK);
+		return;
+	}
 	AUTO_FREE char *next = template_text(form->next, model, NULL);
-	session_redirect(visit->request, next, NULL);
+	AUTO_FREE char *cookie = form->ends_session ? session_cookie(visit->web, SESSION, "", 0) : NULL;
+	session_redirect(visit->request, next, cookie);
 	visit_end(visit);
 }
 
@@ -411,9 +429,16 @@ static void
 start_form(struct visit *visit, json_t *result)
 {
 	const struct site_form *form = visit->about;
-	(void)result;
+	struct kettle_error err = {0};
+	if (form->check && form->check(visit, &err) < 0) {
+		visit_fail(visit, &err);
+		return;
+	}
 	visit->mend = mend_form;
-	visit_call(visit, form->command, form->args ? form->args(visit) : json_object(), on_done);
+	if (form->run)
+		form->run(visit, result);
+	else
+		visit_call(visit, form->command, form->args ? form->args(visit) : json_object(), site_done);
 }
 
 /* Adds a field: text, or of a file {"name", "base64"}. */

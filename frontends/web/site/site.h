@@ -32,9 +32,12 @@ struct site_page {
 	const char *template, *title;
 	const char *data; /* the path of the same as JSON; or NULL */
 	struct site_read reads[SITE_READS_MAX];
+	int (*check)(
+		const struct visit *visit, struct kettle_error *err); /* or NULL: whether it is shown, after its reads */
 	void (*finish)(const struct visit *visit, json_t *model); /* or NULL */
-	bool needs_user;                                          /* others are sent to log in */
-	bool kept;                                                /* for browsers without a session */
+	void (*respond)(struct visit *visit); /* answers in place of the template, and ends the visit; or NULL */
+	bool needs_user;                      /* others are sent to log in */
+	bool kept;                            /* for browsers without a session */
 };
 
 struct site_form {
@@ -43,6 +46,10 @@ struct site_form {
 	const char *command;                        /* called as the user */
 	json_t *(*args)(const struct visit *visit); /* from site_field and the path; new reference */
 	const char *next;                           /* where the browser goes then; `result` in the model is the answer */
+	int (*check)(const struct visit *visit, struct kettle_error *err); /* or NULL: whether the command is called */
+	visit_fn run;      /* in place of one command: calls several, and ends by site_done; or NULL */
+	const char *shows; /* a template with the answer, in place of `next`: what is shown once; or NULL */
+	bool ends_session; /* the browser forgets it */
 };
 
 /* Answers a request for a page, a form or an asset; false: it is for something else. On the server's thread. */
@@ -64,6 +71,8 @@ json_int_t site_number(const struct visit *visit, const char *name);
 const char *site_field(const struct visit *visit, const char *name);
 /* The user of the session; NULL: there is none. */
 const char *site_user(const struct visit *visit);
+/* Ends a form with the answer of its command. */
+void site_done(struct visit *visit, json_t *result);
 /* An answer that was read already, or what `finish` has added; NULL: there is none. */
 json_t *site_model(const struct visit *visit, const char *as);
 /* Arguments of leaderboard.show for the head of a board's pages: {"name": the segment 1 of the path, "limit": 1}. */
