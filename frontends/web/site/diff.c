@@ -2,9 +2,162 @@
 /* Two submissions compared. */
 #include <config.h>
 
+#include <math.h>
+#include <string.h>
+
+#include "base/json_access.h"
+#include "base/number.h"
+#include "common/format.h"
+#include "common/value.h"
 #include "web/site/parts.h"
 
+/* A number of a submission as the path has it; what is none, the core refuses. New reference. */
+static json_t *
+number_of(const char *text)
+{
+	long long number = 0;
+	return number_parse_integer(text, &number) ? json_integer(number) : json_string(text);
+}
+
+static json_t *
+args_diff(const struct visit *visit)
+{
+	return json_pack("{s:o, s:o}", "a", number_of(site_segment(visit, 1)), "b", number_of(site_segment(visit, 2)));
+}
+
+static const json_t *
+side(const json_t *model, const char *name)
+{
+	return json_object_get(json_object_get(model, "compared"), name);
+}
+
+/* The user of the second submission, whose bests are the steps. */
+static json_t *
+args_user(const struct visit *visit)
+{
+	return json_pack("{s:O}", "name", json_object_get(side(json_object_get(visit->data, "model"), "b"), "user_name"));
+}
+
+static json_t *
+args_first(const struct visit *visit)
+{
+	return json_pack("{s:O, s:i}", "name",
+		json_object_get(side(json_object_get(visit->data, "model"), "b"), "leaderboard_name"), "limit", 1);
+}
+
+/* ---- times ---- */
+
+/* Adds to a row of the answer its change in words: {"text": "12.5 % less time", "class"}, or null. */
+static void
+add_change(json_t *row)
+{
+	double percent = value_number(row, "percent");
+	bool is_noise = json_is_false(json_object_get(row, "significant"));
+	char text[FORMAT_SIZE];
+	if (!isfinite(percent)) {
+		json_object_set_new(row, "change", json_null());
+		return;
+	}
+	format_change(percent, text);
+	bool is_far = !strchr(text, '%');
+	const char *word = percent < 0 ? "less time" : "more time";
+	const char *class = is_noise || percent == 0 ? "quiet" : percent < 0 ? "good" : "bad";
+	json_object_set_new(row, "change",
+		json_pack("{s:o, s:s}", "text",
+			is_noise                ? json_sprintf("%s, within noise", text)
+			: is_far && percent < 0 ? json_sprintf("%.3g times as fast", 1 / (1 + percent / 100))
+			: is_far                ? json_sprintf("%s the time", text)
+			: percent == 0          ? json_string("the same")
+									: json_sprintf("%s %s", text + strspn(text, "+-"), word),
+			"class", class));
+}
+
+/* ---- steps ---- */
+
+static void
+add_step(json_t *steps, const char *label, json_int_t a, json_int_t b)
+{
+	json_array_append_new(steps, json_pack("{s:s, s:I, s:I}", "label", label, "a", a, "b", b));
+}
+
+/* The number of the submission at a place of a history; 0: there is none. */
+static json_int_t
+number_at(const json_t *history, size_t index)
+{
+	return member_int(json_array_get(history, index), "submission_id");
+}
+
+/*
+ * Adds the links from the second submission: to the best before it and the one that came after it, in the ranking of a device
+ * that has it. false: that has it not.
+ */
+static bool
+add_steps(json_t *steps, const json_t *history, json_int_t a, json_int_t b)
+{
+	json_array_each(history, point) {
+		if (member_int(point, "submission_id") != b)
+			continue;
+		size_t at = point_index;
+		json_int_t before = at > 0 ? number_at(history, at - 1) : 0, earlier = at > 1 ? number_at(history, at - 2) : 0;
+		json_int_t after = number_at(history, at + 1);
+		if (before && before != a)
+			add_step(steps, "Previous best and this", before, b);
+		else if (before && earlier)
+			add_step(steps, "Step before", earlier, before);
+		if (after)
+			add_step(steps, "Next step", b, after);
+		return true;
+	}
+	return false;
+}
+
+/* The link to the first place, where its code may be read. */
+static void
+add_first(json_t *steps, const json_t *board, json_int_t a, json_int_t b)
+{
+	json_array_each(member_true(board, "code_open") ? json_object_get(board, "rankings") : NULL, ranking) {
+		json_int_t first = number_at(json_object_get(ranking, "entries"), 0);
+		if (first && first != b && first != a) {
+			add_step(steps, "This and the first", b, first);
+			return;
+		}
+	}
+}
+
+static void
+finish(const struct visit *visit, json_t *model)
+{
+	const json_t *compared = json_object_get(model, "compared"), *b = side(model, "b");
+	json_int_t numbers[] = {member_int(side(model, "a"), "id"), member_int(b, "id")};
+	/* The core may give its answers to others, too. */
+	json_t *steps = json_array(), *devices = json_deep_copy(json_object_get(compared, "devices"));
+	(void)visit;
+	json_array_each(devices, device) {
+		add_change(device);
+		json_array_each(json_object_get(device, "cases"), one)
+			add_change(one);
+	}
+	json_array_each(json_object_get(json_object_get(model, "page"), "ranks"), rank)
+		if (member_is(rank, "leaderboard", json_text_or_empty(b, "leaderboard_name")) &&
+			add_steps(steps, json_object_get(rank, "history"), numbers[0], numbers[1]))
+			break;
+	add_first(steps, json_object_get(model, "board"), numbers[0], numbers[1]);
+	json_object_set_new(model, "devices", devices);
+	json_object_set_new(model, "steps", steps);
+	json_object_set_new(model, "same_board",
+		json_boolean(member_is(side(model, "a"), "leaderboard_name", json_text_or_empty(b, "leaderboard_name"))));
+	json_object_set_new(model, "same_code", json_boolean(!*json_text_or_empty(compared, "diff")));
+	json_object_set(model, "diff_source", json_object_get(compared, "diff"));
+}
+
 static const struct site_page pages[] = {
+	{.path = "diff/*/*",
+		.template = "diff",
+		.title = "Submissions {compared.a.id} and {compared.b.id}",
+		.data = "/api/v1/submission.diff?a={compared.a.id}&b={compared.b.id}",
+		.reads = {{"compared", "submission.diff", args_diff, false}, {"page", "user.page", args_user, true},
+			{"board", "leaderboard.show", args_first, true}},
+		.finish = finish},
 	{.path = NULL},
 };
 
