@@ -1,14 +1,399 @@
 /* SPDX-License-Identifier: MIT */
-/* A user's page, and what is a user's own. */
+/*
+ * A user's page, and what is a user's own.
+ *
+ * A user who is hidden and one who does not exist get the same answer. The pages below the user's are for that user
+ * alone: their commands act as the user of the session, and the name in the path must be that user's.
+ */
 #include <config.h>
 
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "common/format.h"
+#include "web/accounts/session.h"
+#include "web/site/activity.h"
 #include "web/site/parts.h"
+#include "web/visit/respond.h"
+
+#define LISTED 100 /* submissions on a page */
+#define PAGES_MAX 1000000
+#define DELETED_MAX 1000 /* submissions that one form deletes */
+#define MEDALS 3
+
+/* ---- for all of these pages ---- */
+
+/* Whether the path has the name of who is logged in; others learn nothing. */
+static int
+check_own(const struct visit *visit, struct kettle_error *err)
+{
+	const char *user = site_user(visit);
+	if (user && strcmp(site_segment(visit, 1), user) == 0)
+		return 0;
+	return kettle_fail(err, KETTLE_ENOENT, "There is no such page for you.");
+}
+
+/* Adds the members of user_head and of forms. */
+static void
+add_head(json_t *model, const char *name, bool own)
+{
+	json_object_set_new(model, "name", json_string(name));
+	json_object_set_new(model, "own", json_boolean(own));
+	if (!json_object_get(model, "form"))
+		json_object_set_new(model, "form", json_null());
+}
+
+static void
+finish_own(const struct visit *visit, json_t *model)
+{
+	add_head(model, site_user(visit), true);
+}
+
+static json_t *
+args_named(const struct visit *visit)
+{
+	return json_pack("{s:s}", "name", site_segment(visit, 1));
+}
+
+/* ---- the public page ---- */
+
+static int
+check_shown(const struct visit *visit, struct kettle_error *err)
+{
+	if (json_object_get(site_model(visit, "page"), "ranks"))
+		return 0;
+	return kettle_fail(err, KETTLE_ENOENT, "There is no user `%.100s`.", site_segment(visit, 1));
+}
+
+/* A ranking of a user, with the way to its score. New reference. */
+static json_t *
+rank_row(json_t *rank, bool own)
+{
+	static const char *const medals[MEDALS] = {"gold", "silver", "bronze"};
+	const json_t *history = json_object_get(rank, "history");
+	size_t count = json_array_size(history);
+	json_t *row = json_copy(rank), *first = json_array_get(history, 0);
+	json_int_t place = member_int(rank, "rank");
+	double factor =
+		json_number_value(json_object_get(first, "score")) / json_number_value(json_object_get(rank, "score"));
+	json_object_set_new(row, "medal", json_string(place >= 1 && place <= MEDALS ? medals[place - 1] : ""));
+	json_object_set_new(row, "improvements", json_integer((json_int_t)count - 1));
+	json_object_set_new(row, "first", count > 1 ? json_incref(first) : json_null());
+	json_object_set_new(row, "factor", json_sprintf("%.3g times as fast", factor));
+	json_object_set_new(row, "compare",
+		own && count > 1
+			? json_sprintf("%lld/%lld", (long long)member_int(json_array_get(history, count - 2), "submission_id"),
+				  (long long)member_int(json_array_get(history, count - 1), "submission_id"))
+			: json_null());
+	json_object_set_new(
+		row, "since", count ? json_incref(json_object_get(json_array_get(history, count - 1), "time")) : json_null());
+	return row;
+}
+
+static void
+finish_page(const struct visit *visit, json_t *model)
+{
+	const json_t *page = json_object_get(model, "page"), *medals = json_object_get(page, "medals");
+	const char *name = json_text_or_empty(page, "user_name"), *user = site_user(visit);
+	bool own = user && strcmp(user, name) == 0;
+	json_t *ranks = json_array(), *records = json_array();
+	json_array_each(json_object_get(page, "ranks"), rank) {
+		json_t *row = rank_row(rank, own);
+		json_array_append_new(ranks, row);
+		if (member_int(rank, "rank") == 1)
+			json_array_append(records, row);
+	}
+	add_head(model, name, own);
+	json_object_set_new(model, "ranks", ranks);
+	json_object_set_new(model, "records", records);
+	json_object_set_new(model, "medals",
+		json_boolean(member_int(medals, "gold") + member_int(medals, "silver") + member_int(medals, "bronze") > 0));
+	const struct kettle_host *host = visit->web->host;
+	activity_add(model, json_object_get(page, "activity"), host->utc_ms(host));
+}
+
+/* ---- submissions ---- */
+
+/* Which page of the list, from 1. */
+static json_int_t
+page_of(const struct visit *visit)
+{
+	json_int_t page = site_number(visit, "page");
+	return page < 1 ? 1 : page < PAGES_MAX ? page : PAGES_MAX;
+}
+
+static json_t *
+args_listed(const struct visit *visit)
+{
+	return json_pack("{s:s*, s:i, s:I}", "leaderboard", site_query(visit, "board"), "limit", LISTED, "offset",
+		(page_of(visit) - 1) * LISTED);
+}
+
+static json_t *
+args_boards(const struct visit *visit)
+{
+	(void)visit;
+	return json_pack("{s:b, s:b}", "all", 1, "short", 1);
+}
+
+static void
+add_option(json_t *options, const char *value, const char *chosen)
+{
+	json_array_append_new(options, json_pack("{s:s, s:b}", "value", value, "selected", strcmp(value, chosen) == 0));
+}
+
+/* Of the page of a list those with the chosen state, and what a form chooses. */
+static void
+finish_submissions(const struct visit *visit, json_t *model)
+{
+	static const char *const all[] = {"queued", "running", "passed", "failed", "timed_out", "error", "cancelled"};
+	const char *board = site_query(visit, "board"), *state = site_query(visit, "state");
+	json_t *rows = json_array(), *boards = json_array(), *states = json_array();
+	size_t listed = json_array_size(json_object_get(model, "submissions"));
+	json_int_t page = page_of(visit);
+	json_array_each(json_object_get(model, "submissions"), row)
+		if (!state || member_is(row, "state", state))
+			json_array_append(rows, row);
+	json_array_each(json_object_get(model, "leaderboards"), one)
+		add_option(boards, json_text_or_empty(one, "name"), board ? board : "");
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		add_option(states, all[i], state ? state : "");
+	finish_own(visit, model);
+	json_object_update_new(model,
+		json_pack("{s:o, s:o, s:o, s:{s:s, s:s}, s:I, s:I, s:I}", "rows", rows, "boards", boards, "states", states,
+			"filter", "board", board ? board : "", "state", state ? state : "", "listed", (json_int_t)listed, "from",
+			(page - 1) * LISTED + 1, "to", (page - 1) * LISTED + (json_int_t)listed));
+	json_object_set_new(model, "newer", page > 1 ? json_integer(page - 1) : json_null());
+	json_object_set_new(model, "older", listed == LISTED ? json_integer(page + 1) : json_null());
+}
+
+static void
+finish_delete_all(const struct visit *visit, json_t *model)
+{
+	json_int_t count = member_int(json_object_get(model, "account"), "submissions");
+	finish_own(visit, model);
+	json_object_set_new(model, "confirm",
+		json_pack("{s:o, s:s}", "sentence",
+			json_sprintf("This deletes your %lld submissions, with their code and results; those that run are "
+						 "cancelled. They leave the rankings. What was marked as a cheat stays, and rate limits still "
+						 "count what is deleted. At most %d are deleted at once. This cannot be undone.",
+				(long long)count, DELETED_MAX),
+			"button", "Delete my submissions"));
+}
+
+static void list_own(struct visit *visit, json_t *result);
+static void delete_next(struct visit *visit, json_t *result);
+
+static json_int_t
+count_one(struct visit *visit, const char *what)
+{
+	json_int_t count = member_int(visit->data, what) + 1;
+	json_object_set_new(visit->data, what, json_integer(count));
+	return count;
+}
+
+/* A submission that may not be deleted, or is already gone, is left. */
+static bool
+keep_one(struct visit *visit, const struct kettle_error *err)
+{
+	if (err->code != KETTLE_EACCES && err->code != KETTLE_ENOENT)
+		return false;
+	(void)count_one(visit, "kept");
+	delete_next(visit, NULL);
+	return true;
+}
+
+/* Deletes what was listed, one after the other; then lists again. */
+static void
+delete_next(struct visit *visit, json_t *result)
+{
+	json_t *rows = json_object_get(visit->data, "rows");
+	json_int_t at = member_int(visit->data, "at");
+	const json_t *row = json_array_get(rows, (size_t)at);
+	(void)result;
+	if (!row) {
+		visit->mend = NULL;
+		list_own(visit, NULL);
+		return;
+	}
+	json_object_set_new(visit->data, "at", json_integer(at + 1));
+	visit->mend = keep_one;
+	visit_call(visit, "submission.delete", json_pack("{s:O}", "id", json_object_get(row, "id")), delete_next);
+}
+
+static void
+on_own(struct visit *visit, json_t *rows)
+{
+	if (json_array_size(rows) == 0 || member_int(visit->data, "lists") > DELETED_MAX / LISTED) {
+		site_done(visit, rows);
+		return;
+	}
+	json_object_set(visit->data, "rows", rows);
+	json_object_set_new(visit->data, "at", json_integer(0));
+	delete_next(visit, NULL);
+}
+
+static void
+list_own(struct visit *visit, json_t *result)
+{
+	(void)result;
+	(void)count_one(visit, "lists");
+	visit_call(visit, "submission.list",
+		json_pack("{s:i, s:I}", "limit", LISTED, "offset", member_int(visit->data, "kept")), on_own);
+}
+
+/* ---- tokens ---- */
+
+static json_t *
+args_token(const struct visit *visit)
+{
+	const char *name = site_field(visit, "name");
+	return json_pack("{s:s, s:s*}", "name", name ? name : "", "expires", site_field(visit, "expires"));
+}
+
+static json_t *
+args_revoked(const struct visit *visit)
+{
+	return json_pack("{s:s}", "name", site_segment(visit, 3));
+}
+
+static void
+finish_revoke(const struct visit *visit, json_t *model)
+{
+	const char *name = site_segment(visit, 3);
+	finish_own(visit, model);
+	json_object_set_new(model, "confirm",
+		json_pack("{s:o, s:s}", "sentence",
+			strcmp(name, SESSION_NAME) == 0
+				? json_string("This logs you out in all browsers, this one too.")
+				: json_sprintf(
+					  "Programs with the token “%s” can no longer act as you, and logins of that name end.", name),
+			"button", "Revoke"));
+}
+
+/* ---- settings ---- */
+
+static json_t *
+args_profile(const struct visit *visit)
+{
+	const char *profile = site_field(visit, "profile");
+	return json_pack("{s:s}", "profile", profile ? profile : "");
+}
+
+static void
+finish_delete(const struct visit *visit, json_t *model)
+{
+	finish_own(visit, model);
+	json_object_set_new(model, "confirm",
+		json_pack("{s:s, s:s}", "sentence",
+			"Your name, accounts, tokens, logins, memberships, notes and role are removed, and what runs is cancelled. "
+			"Submissions with their code, rankings and leaderboards stay, under a name that does not say who you were: "
+			"delete the submissions first where they should not. This logs you out, and cannot be undone.",
+			"button", "Delete my account"));
+}
+
+static json_t *
+args_export(const struct visit *visit)
+{
+	return json_pack("{s:I}", "after", site_number(visit, "after"));
+}
+
+static void
+respond_export(struct visit *visit)
+{
+	const struct http_header headers[] = {respond_uncached[0], respond_uncached[1],
+		{"Content-Disposition", "attachment; filename=\"kettle-export.json\""}, {NULL, NULL}};
+	AUTO_FREE char *text = json_dumps(site_model(visit, "export"), JSON_INDENT(1));
+	http_answer(visit->request, STATUS_OK, http_content_new("application/json", text, strlen(text), headers));
+	visit_end(visit);
+}
+
+#define ACCOUNT \
+	{ \
+		{ \
+			"account", "user.show", NULL, false \
+		} \
+	}
+#define OWN .check = check_own, .needs_user = true
 
 static const struct site_page pages[] = {
+	{.path = "user/*",
+		.template = "user",
+		.title = "{page.user_name}",
+		.reads = {{"page", "user.page", args_named, true}},
+		.check = check_shown,
+		.finish = finish_page},
+	{.path = "user/*/submissions",
+		.query = "board state page ",
+		.template = "user_submissions",
+		.title = "Your submissions",
+		.data = "/api/v1/submission.list",
+		.reads = {{"submissions", "submission.list", args_listed, false},
+			{"leaderboards", "leaderboard.list", args_boards, false}},
+		.finish = finish_submissions,
+		OWN},
+	{.path = "user/*/submissions/delete",
+		.template = "confirm",
+		.title = "Delete all submissions",
+		.reads = ACCOUNT,
+		.finish = finish_delete_all,
+		OWN},
+	{.path = "user/*/tokens",
+		.template = "user_tokens",
+		.title = "Your tokens and logins",
+		.data = "/api/v1/token.list",
+		.reads = {{"tokens", "token.list", NULL, false}},
+		.finish = finish_own,
+		OWN},
+	{.path = "user/*/tokens/*", .template = "confirm", .title = "Revoke a token", .finish = finish_revoke, OWN},
+	{.path = "user/*/settings",
+		.template = "user_settings",
+		.title = "Your settings",
+		.data = "/api/v1/user.show",
+		.reads = ACCOUNT,
+		.finish = finish_own,
+		OWN},
+	{.path = "user/*/delete", .template = "confirm", .title = "Delete the account", .finish = finish_delete, OWN},
+	{.path = "user/*/export",
+		.query = "after ",
+		.reads = {{"export", "user.export", args_export, false}},
+		.respond = respond_export,
+		OWN},
 	{.path = NULL},
 };
 
 static const struct site_form forms[] = {
+	{.path = "user/*/submissions/delete",
+		.page = "user/*/submissions/delete",
+		.run = list_own,
+		.next = "../submissions",
+		.check = check_own},
+	{.path = "user/*/tokens",
+		.page = "user/*/tokens",
+		.command = "token.create",
+		.args = args_token,
+		.shows = "user_token",
+		.check = check_own},
+	{.path = "user/*/tokens/*",
+		.page = "user/*/tokens/*",
+		.command = "token.revoke",
+		.args = args_revoked,
+		.next = "../tokens",
+		.check = check_own},
+	{.path = "user/*/settings",
+		.page = "user/*/settings",
+		.command = "user.update",
+		.args = args_profile,
+		.next = "settings",
+		.check = check_own},
+	{.path = "user/*/delete",
+		.page = "user/*/delete",
+		.command = "user.delete",
+		.next = "/",
+		.check = check_own,
+		.ends_session = true},
 	{.path = NULL},
 };
 
