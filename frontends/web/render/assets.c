@@ -4,11 +4,11 @@
 
 #include "web/render/assets.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/xalloc.h"
 #include "frontends/web/render/assets_data.h"
 #include "web/visit/respond.h"
 
@@ -24,23 +24,26 @@ static const struct asset {
 	{"prism", "prism.js", "text/javascript; charset=utf-8", asset_prism},
 };
 
-static char *
-tag_of(const struct asset *asset)
+static char tags[ARRAY_SIZE(assets)][HASH_SIZE]; /* after `once` */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void
+make_tags(void)
 {
-	char hash[HASH_SIZE];
-	sha256_hex(asset->text, strlen(asset->text), hash);
-	return xstrndup(hash, HASH_DIGITS);
+	for (size_t i = 0; i < ARRAY_SIZE(assets); i++) {
+		sha256_hex(assets[i].text, strlen(assets[i].text), tags[i]);
+		tags[i][HASH_DIGITS] = '\0';
+	}
 }
 
 json_t *
 assets_paths(void)
 {
 	json_t *paths = json_object();
-	for (size_t i = 0; i < ARRAY_SIZE(assets); i++) {
-		AUTO_FREE char *tag = tag_of(&assets[i]);
-		if (*assets[i].text)
-			json_object_set_new(paths, assets[i].name, json_sprintf("/assets/%s?%s", assets[i].file, tag));
-	}
+	(void)pthread_once(&once, make_tags);
+	for (size_t i = 0; i < ARRAY_SIZE(assets); i++)
+		json_object_set_new(paths, assets[i].name,
+			*assets[i].text ? json_sprintf("/assets/%s?%s", assets[i].file, tags[i]) : json_null());
 	return paths;
 }
 
@@ -55,9 +58,9 @@ assets_request(struct web *web, struct http_request *request, const char *name)
 		return;
 	}
 	(void)web;
-	AUTO_FREE char *tag = tag_of(&assets[i]);
+	(void)pthread_once(&once, make_tags);
 	/* The address of a text is its alone: browsers need not ask again. */
-	bool is_exact = strcmp(http_query(request), tag) == 0;
+	bool is_exact = strcmp(http_query(request), tags[i]) == 0;
 	const struct http_header headers[] = {
 		{"Cache-Control", is_exact ? "public, max-age=31536000, immutable" : "no-cache"},
 		{"X-Content-Type-Options", "nosniff"}, {NULL, NULL}};
