@@ -70,4 +70,88 @@ const kettle = {
 		};
 		return () => waits ? again = true : run();
 	},
+
+	/* Replaces a part of the page by a fresh one: its place is kept, and rows with data-key move to where they are now. */
+	swap(old, fresh) {
+		const focused = old.contains(document.activeElement) ? document.activeElement : null;
+		if (old.isEqualNode(fresh) || (focused && focused.matches("input, select, textarea")))
+			return;
+		const scrolls = Array.from(old.querySelectorAll(".scroll"), (box) => box.scrollLeft);
+		const tops = new Map(Array.from(old.querySelectorAll("[data-key]"), (row) => [row.dataset.key, row.getBoundingClientRect().top]));
+		const ranks = kettle.ranks(old);
+		old.replaceWith(fresh);
+		fresh.querySelectorAll(".scroll").forEach((box, i) => box.scrollLeft = scrolls[i] || 0);
+		const same = (link) => link.id === focused.id && link.href === focused.href && link.tagName === focused.tagName;
+		if (focused)
+			Array.from(fresh.querySelectorAll("a, button, summary, [tabindex]")).find(same)?.focus({preventScroll: true});
+		for (const [device, rank] of kettle.ranks(fresh))
+			if (ranks.get(device) !== rank)
+				kettle.say(`Your place${device}: ${rank}`);
+		if (tops.size === 0 || matchMedia("(prefers-reduced-motion: reduce)").matches)
+			return;
+		for (const row of fresh.querySelectorAll("[data-key]")) {
+			const by = tops.get(row.dataset.key) - row.getBoundingClientRect().top; /* NaN: the row is new */
+			if (by !== 0)
+				row.animate([by ? {transform: `translateY(${by}px)`} : {opacity: 0}, {}], {duration: 700, easing: "ease-in-out"});
+		}
+	},
+
+	/* The user's own places: of rows with the class mine, by device (data-device). */
+	ranks(part) {
+		const rows = Array.from(part.querySelectorAll("tr.mine"));
+		return new Map(rows.map((row) => [row.dataset.device ? " on " + row.dataset.device : "", row.dataset.rank || row.cells[0].textContent.trim()]));
+	},
+
+	/* Has a screen reader say a text. */
+	say(text) {
+		kettle.voice.textContent = text;
+	},
+
+	/* Reads the page anew, and takes from it the elements with data-live, and the one called ranking. */
+	async renew() {
+		const answer = await fetch(location.href, {headers: {Accept: "text/html"}});
+		if (answer.status === 404)
+			location.reload();
+		if (!answer.ok)
+			return;
+		const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+		for (const old of document.querySelectorAll("[data-live], #ranking")) {
+			const fresh = page.getElementById(old.id);
+			if (fresh)
+				kettle.swap(old, document.importNode(fresh, true));
+		}
+		document.dispatchEvent(new Event("kettle:renewed"));
+	},
+
+	/* The page of a board follows it: an element says its name (data-live-board), and whether all places are said (data-say). */
+	board({liveBoard, say}) {
+		const renew = kettle.calmly(kettle.renew);
+		kettle.voice = document.body.appendChild(document.createElement("p"));
+		kettle.voice.className = "hidden-text";
+		kettle.voice.setAttribute("role", "status");
+		kettle.events("leaderboard=" + encodeURIComponent(liveBoard), {
+			event(event) {
+				if (event.kind !== "job.started" && event.kind !== "job.requeued")
+					renew();
+				if (say && event.kind === "rank.changed" && event.data.after)
+					kettle.say(`${event.user_name}: place ${event.data.after} on ${event.data.device}`);
+			},
+			reset: renew,
+		});
+	},
 };
+
+document.addEventListener("DOMContentLoaded", () => {
+	const board = document.querySelector("[data-live-board]");
+	if (board)
+		kettle.board(board.dataset);
+});
+
+/* The local time of a time, where the pointer rests on it. */
+document.addEventListener("mouseover", ({target}) => {
+	const time = target.closest("time[datetime]");
+	if (!time || time.dataset.local)
+		return;
+	time.dataset.local = new Date(time.dateTime).toLocaleString(undefined, {dateStyle: "medium", timeStyle: "long"});
+	time.title = [time.title, time.dataset.local].filter(Boolean).join(" · ");
+});
