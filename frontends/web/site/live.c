@@ -14,7 +14,7 @@
 #define POINTS_MAX 1000 /* records that the feed knows; as many as leaderboard.trend answers */
 #define PLACES_MAX 1000 /* likewise of leaderboard.show */
 #define WALL_PLACES 20
-#define FEED_PAGE 50
+#define FEED_PAGE 100 /* the most; a user's own and an organizer's other submissions are among them, and left out */
 
 /* ---- over time ---- */
 

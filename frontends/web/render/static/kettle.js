@@ -6,10 +6,8 @@ const kettle = {
 		"submission.rerun", "submission.flagged", "submission.unflagged", "rank.changed", "leaderboard.podium",
 		"leaderboard.updated", "leaderboard.opened", "leaderboard.ended", "leaderboard.deleted"],
 
-	/*
-	 * Follows /api/v1/events?QUERY while the page is visible. handlers, each may be missing: progress(event) and event(event) with
-	 * what came, reset(): events were lost, so what was made of them is read anew. A stream that breaks goes on where it was.
-	 */
+	/* Follows /api/v1/events?QUERY while the page is visible. A stream that breaks goes on where it was. */
+	/* handlers, each may be missing: progress(event), event(event), and reset(): events were lost, so all is read anew. */
 	events(query, handlers) {
 		let source = null, last = "", opened = false, pause = 1000, timer = 0;
 		const take = (handler) => (message) => {

@@ -95,7 +95,9 @@ function count_down() {
 	}
 }
 document.addEventListener("DOMContentLoaded", () => {
+	if (!document.querySelector("time[data-until]"))
+		return;
 	count_down();
-	if (document.querySelector("time[data-until]"))
-		setInterval(count_down, 1000);
+	setInterval(count_down, 1000);
+	document.addEventListener("kettle:renewed", count_down);
 });
