@@ -376,7 +376,7 @@ destroy(void *self)
 	visits_free(web->visits);
 	pages_free(web->pages);
 	feeds_free(web->feeds);
-	json_decref_all(web->commands, web->anonymous, web->self, web->options);
+	json_decref_all(web->commands, web->anonymous, web->self, web->options, web->records);
 	free_all(frontend->proxies, frontend->origins, frontend);
 }
 
@@ -387,6 +387,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	struct web *web = &frontend->web;
 	(void)err;
 	web->host = host;
+	web->records = json_object();
 	web->anonymous = json_pack("{s:s, s:s, s:s}", "provider", "web", "subject", "nobody", "name", "nobody");
 	web->self = json_pack("{s:s, s:s, s:s, s:s}", "provider", "web", "subject", "web", "name", "web", "role", "admin");
 	web->commands = open_commands(host);

@@ -11,7 +11,10 @@
 #include "common/value.h"
 #include "web/site/parts.h"
 
-#define POINTS_MAX 1000 /* records that the feed knows; as many as leaderboard.trend answers */
+#define RECORDS_MAX 1000  /* of a device that the feed knows; as many as leaderboard.trend answers */
+#define RECORDS_BOARDS 64 /* boards whose records are kept */
+#define RECORDS_REST 20   /* times as long as reading them took, they are not read again */
+#define RECORDS_WAIT_MS 60000
 #define PLACES_MAX 1000 /* likewise of leaderboard.show */
 #define WALL_PLACES 20
 #define FEED_PAGE 100 /* the most; a user's own and an organizer's other submissions are among them, and left out */
@@ -144,10 +147,50 @@ args_feed(const struct visit *visit)
 	return args;
 }
 
+/*
+ * The kept records of a board: {"trends", "begun", "until"}. To find them all runs of the board are read, so one visit at a
+ * time does it, and others have what was found before.
+ */
+static json_t *
+kept_records(const struct visit *visit)
+{
+	json_t *kept = visit->web->records;
+	json_int_t board = member_int(json_object_get(site_model(visit, "board"), "leaderboard"), "id");
+	AUTO_FREE char *key = xasprintf("%lld", (long long)board);
+	if (!json_object_get(kept, key) && json_object_size(kept) >= RECORDS_BOARDS)
+		json_object_clear(kept);
+	if (!json_object_get(kept, key))
+		json_object_set_new(kept, key, json_object());
+	return json_object_get(kept, key);
+}
+
+static json_int_t
+now_ms(const struct visit *visit)
+{
+	return (json_int_t)visit->web->host->monotonic_ms(visit->web->host);
+}
+
 static json_t *
 args_records(const struct visit *visit)
 {
-	return json_pack("{s:s, s:i}", "name", site_segment(visit, 1), "limit", POINTS_MAX);
+	json_t *kept = kept_records(visit);
+	json_int_t now = now_ms(visit);
+	if (now < member_int(kept, "until"))
+		return NULL;
+	json_object_update_new(kept, json_pack("{s:I, s:I}", "begun", now, "until", now + RECORDS_WAIT_MS));
+	return json_pack("{s:s, s:i}", "name", site_segment(visit, 1), "limit", RECORDS_MAX);
+}
+
+/* The trends with all records of the board's devices, as far as they are known. Borrowed. */
+static const json_t *
+known_records(const struct visit *visit, const json_t *read)
+{
+	json_t *kept = kept_records(visit);
+	json_int_t now = now_ms(visit);
+	if (read)
+		json_object_update_new(kept, json_pack("{s:O, s:I}", "trends", json_object_get(read, "trends"), "until",
+										 now + RECORDS_REST * (now - member_int(kept, "begun"))));
+	return json_object_get(kept, "trends");
 }
 
 /* Sets value at the key of a submission's run on a device. */
@@ -196,18 +239,17 @@ finish_feed(const struct visit *visit, json_t *model)
 	json_t *items = json_array(), *best = json_array();
 	AUTO_JSON json_t *places = json_object(), *records = json_object();
 	json_array_each(json_object_get(json_object_get(model, "board"), "rankings"), ranking)
-		json_array_each(json_object_get(ranking, "entries"), entry)
+		json_array_each(json_object_get(ranking, "entries"), entry) {
 			set_at(places, member_int(entry, "submission_id"), json_text_or_empty(entry, "gpu_type"),
 				json_object_get(entry, "rank"));
-	json_array_each(json_object_get(json_object_get(model, "trend"), "trends"), trend) {
-		const char *device = json_text_or_empty(trend, "device");
-		const json_t *points = json_object_get(json_array_get(json_object_get(trend, "series"), 0), "points");
-		const json_t *last = json_array_get(points, json_array_size(points) - 1);
-		json_array_each(points, point)
-			set_at(records, member_int(point, "submission_id"), device, point);
-		if (last)
-			json_array_append_new(best, json_pack("{s:s, s:O}", "device", device, "record", last));
-	}
+			if (entry_index == 0) {
+				set_at(records, member_int(entry, "submission_id"), json_text_or_empty(entry, "gpu_type"), entry);
+				json_array_append(best, entry);
+			}
+		}
+	json_array_each(known_records(visit, json_object_get(model, "trend")), trend)
+		json_array_each(json_object_get(json_array_get(json_object_get(trend, "series"), 0), "points"), point)
+			set_at(records, member_int(point, "submission_id"), json_text_or_empty(trend, "device"), point);
 	json_array_each(json_object_get(feed, "submissions"), submission)
 		add_items(items, submission, places, records, open || (user && member_is(submission, "user_name", user)));
 	json_object_update_new(model, json_pack("{s:O?, s:o, s:o, s:O, s:b, s:b}", "last", json_array_get(items, 0),

@@ -29,6 +29,7 @@ struct web {
 	struct visits *visits;      /* visit.h */
 	struct pages *pages;        /* pages.h */
 	struct feeds *feeds;        /* feeds.h */
+	json_t *records;            /* the loop's: see site/live.c */
 };
 
 /* The address of a path below the option `url`. New string. [any] */

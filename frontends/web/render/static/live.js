@@ -66,7 +66,7 @@ const charts = {
 			return {label: table.dataset.line, data, stepped: true, borderColor: color, backgroundColor: color, borderWidth: i ? 1.5 : 2.5,
 				borderDash: i ? [6, 3] : [], pointStyle: marks[i % marks.length], pointRadius: data.map((point) => point.text ? 4 : 0)};
 		});
-		Chart.getChart(canvas)?.destroy();
+		Chart.getChart(canvas)?.destroy(); /* of other colours */
 		new Chart(canvas, {type: "line", data: {datasets: sets}, options: charts.options(style, sets.flatMap((set) => set.data), sets.length > 1)});
 	},
 
@@ -80,7 +80,6 @@ const charts = {
 		if (typeof Chart === "undefined")
 			return;
 		charts.all();
-		document.addEventListener("kettle:renewed", charts.all);
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", charts.all);
 	},
 };
