@@ -16,8 +16,10 @@
 #include "model/jobs.h"
 #include "model/name.h"
 #include "model/ranking.h"
+#include "model/ranking_page.h"
 #include "model/rate_limit.h"
 #include "model/submissions.h"
+#include "model/user.h"
 #include "task/task.h"
 
 #include <string.h>
@@ -322,6 +324,45 @@ show_other(struct db *db, int64_t user, bool practice, const struct board *board
 	return 0;
 }
 
+/* The entry of a user in a ranking: {"offset", "entry"}, or null. */
+static int
+find_entry(struct db *db, const struct board *board, const char *device, int64_t user, json_t **ret_found,
+	struct kettle_error *err)
+{
+	struct ranking_page page = {0};
+	struct ranking_page_request wanted = {.leaderboard = board->id, .name = board->name, .device = device, .limit = 1};
+	int rc = ranking_offset(db, board->id, device, user, &wanted.offset, err);
+	if (rc == 0 && wanted.offset >= 0)
+		rc = ranking_page_read(db, &wanted, NULL, &page, err);
+	if (rc == 0)
+		*ret_found = page.count == 0 ? json_null()
+									 : json_pack("{s:I, s:O}", "offset", (json_int_t)wanted.offset, "entry",
+										   json_array_get(json_object_get(page.object, "entries"), 0));
+	ranking_page_free(&page);
+	return rc;
+}
+
+/* Adds to each ranking of the answer, which may be in the cache, where a user is. */
+static int
+add_found(const struct command_call *call, const struct board *board, json_t **result, struct kettle_error *err)
+{
+	struct user user;
+	int rc = user_find_shown(call->db, call->actor, json_object_get(call->args, "find"), &user, err);
+	if (rc < 0)
+		return rc;
+	json_t *answer = json_copy(*result), *rankings = json_array();
+	json_decref(*result);
+	*result = answer;
+	json_array_each(json_object_get(answer, "rankings"), shown) {
+		json_t *ranking = json_copy(shown), *found = NULL;
+		rc = rc < 0 ? rc : find_entry(call->db, board, json_text_or_empty(ranking, "device"), user.id, &found, err);
+		(void)json_object_set_new(ranking, "found", found);
+		(void)json_array_append_new(rankings, ranking);
+	}
+	(void)json_object_set_new(answer, "rankings", rankings);
+	return rc;
+}
+
 /* The answer, which may be in the cache, with the tools of the board's language. New reference. */
 static json_t *
 with_tools(const struct languages *languages, json_t *shown)
@@ -354,6 +395,8 @@ cmd_board_show(const struct command_call *call, json_t **ret_result, struct kett
 	AUTO_JSON json_t *shown = NULL;
 	rc = mine || practice ? show_other(call->db, user, practice, &board, &request, &shown, err)
 						  : board_cache_get(call->db, &board, &request, &shown, err);
+	if (rc == 0 && json_object_get(call->args, "find"))
+		rc = add_found(call, &board, &shown, err);
 	if (rc == 0)
 		*ret_result = with_tools(call->env->languages, shown);
 	return rc;

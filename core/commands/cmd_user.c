@@ -148,35 +148,12 @@ cmd_user_show(const struct command_call *call, json_t **ret_result, struct kettl
 	return rc < 0 ? rc : user_object(call->db, user.id, true, ret_result, err);
 }
 
-/* A user by any name, number or own identity: an identity of another user would say whose account that is. */
-static int
-find_shown(const struct command_call *call, struct user *ret_user, struct kettle_error *err)
-{
-	const json_t *named = json_object_get(call->args, "name");
-	struct user_ref ref;
-	struct kettle_error why = {0};
-	if (!named)
-		return whose(call, "see", ret_user, err);
-	int rc = user_ref_read(named, &ref, err);
-	if (rc < 0)
-		return rc;
-	rc = user_find(call->db, &ref, ret_user, &why);
-	bool told = ref.kind != USER_REF_IDENTITY || call->actor->role == RIGHT_ADMIN;
-	if (rc == 0 && (told || ret_user->id == call->actor->user))
-		return 0;
-	if (rc < 0 && rc != KETTLE_ENOENT) {
-		*err = why;
-		return rc;
-	}
-	AUTO_FREE char *text = user_ref_text(&ref);
-	return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`.", text);
-}
-
 int
 cmd_user_page(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct user user = {0};
-	int rc = find_shown(call, &user, err);
+	const json_t *named = json_object_get(call->args, "name");
+	int rc = named ? user_find_shown(call->db, call->actor, named, &user, err) : whose(call, "see", &user, err);
 	return rc < 0 ? rc : user_page(call->db, call->actor, &user, ret_result, err);
 }
 

@@ -374,6 +374,26 @@ board_list(
 		board_user(actor), (int64_t)all);
 }
 
+/* Of one device the number is kept; users of several are told apart. */
+#define PEOPLE \
+	"CASE WHEN (SELECT count(*) FROM leaderboard_devices d WHERE d.leaderboard = b.id) = 1 THEN (SELECT ranked FROM " \
+	"leaderboard_devices d WHERE d.leaderboard = b.id) ELSE (SELECT count(DISTINCT user) FROM best WHERE " \
+	"best.leaderboard = " \
+	"b.id) END AS people "
+
+int
+board_overview(struct db *db, const struct actor *actor, json_t **ret_boards, struct kettle_error *err)
+{
+	return db_array(db, ret_boards, err,
+		"SELECT b.id, b.name, substr(b.description, 1, ?4) AS description, b.deadline_at AS deadline_iso, b.opens_at "
+		"AS "
+		"opens_iso, NOT " DB_UNOPENED
+		" AS opened_bool, coalesce(b.deadline_at < ?1, 0) AS ended_bool, b.visibility, EXISTS "
+		"(SELECT 1 FROM submissions s WHERE s.leaderboard = b.id AND s.user = ?3) AS submitted_bool, " PEOPLE
+		"FROM leaderboards b WHERE " BOARD_MAY_SEE "ORDER BY b.name",
+		"iiii", db->now_ms, board_sees_all(actor), board_user(actor), (int64_t)BOARD_ABOUT_MAX);
+}
+
 int
 board_names(struct db *db, const struct actor *actor, const char *prefix, int64_t limit, json_t **ret_boards,
 	struct kettle_error *err)

@@ -122,6 +122,14 @@ int board_task_hashes(struct db *db, json_t **ret_hashes, struct kettle_error *e
 int board_list(
 	struct db *db, const struct actor *actor, bool all, bool tasks, json_t **ret_boards, struct kettle_error *err);
 
+/*
+ * The boards that the actor may see, by name, as leaderboard.overview begins them: [{"id", "name", "description": its beginning,
+ * "deadline", "opens", "opened", "ended", "visibility", "people": who are ranked on any of its devices, "submitted": whether the actor has
+ * submitted there}]. New reference.
+ */
+#define BOARD_ABOUT_MAX 400 /* characters */
+int board_overview(struct db *db, const struct actor *actor, json_t **ret_boards, struct kettle_error *err);
+
 /* ---- the opening and the end, each told once; faults of the task ---- */
 
 /* Openings and ends that are still to come. */

@@ -17,9 +17,9 @@
 #define WOULD_COUNT \
 	"s.mode = 'ranked' AND s.flagged_at IS NULL AND s.id >= b.counts_from AND u.banned_at IS NULL AND NOT " \
 	"j.superseded AND j.state = 'passed' AND j.score IS NOT NULL "
-#define JOINS \
-	"FROM submissions s JOIN jobs j ON j.submission = s.id JOIN leaderboards b ON b.id = s.leaderboard JOIN users u " \
-	"ON u.id = s.user "
+#define JOINS "FROM submissions s " WITH_OTHERS
+#define WITH_OTHERS \
+	"JOIN jobs j ON j.submission = s.id JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user "
 
 /* A user's entry on a device, and what it should be. */
 struct entry {
@@ -117,6 +117,61 @@ ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 	}
 	if (rc == 0)
 		*ret_position = position;
+	return rc;
+}
+
+int
+ranking_offset(
+	struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t *ret_offset, struct kettle_error *err)
+{
+	struct ranking_position position;
+	int64_t ties = 0;
+	int rc = ranking_of(db, leaderboard, device, user, &position, err);
+	if (rc == 0 && position.rank)
+		rc = db_int(db, &ties, err,
+			"SELECT count(*) FROM best WHERE leaderboard = ? AND device = ? AND score = ? AND submission < ?", "isdi",
+			leaderboard, device, position.score, position.submission);
+	*ret_offset = position.rank - 1 + ties;
+	return rc;
+}
+
+int
+ranking_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct kettle_error *err)
+{
+	return db_array(db, ret_devices, err,
+		"SELECT device, ranked FROM leaderboard_devices WHERE leaderboard = ? ORDER BY position", "i", leaderboard);
+}
+
+int
+ranking_best_until(
+	struct db *db, int64_t leaderboard, const char *device, int64_t until, json_t **ret_score, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int rc = db_object(db, &row, err,
+		"WITH old AS (SELECT score FROM best WHERE leaderboard = ?1 AND device = ?2 AND created_at < ?3 ORDER BY "
+		"score, submission LIMIT 1), ahead AS (SELECT user FROM best WHERE leaderboard = ?1 AND device = ?2 AND score "
+		"< "
+		"coalesce((SELECT score FROM old), 9e999) ORDER BY score, submission LIMIT ?4) SELECT min(score) AS score FROM "
+		"(SELECT score FROM old UNION ALL SELECT j.score FROM ahead CROSS JOIN submissions s " WITH_OTHERS
+		"WHERE s.leaderboard = ?1 AND s.user = ahead.user AND s.created_at < ?3 AND j.device = ?2 AND " COUNTS ")",
+		"isii", leaderboard, device, until, (int64_t)RANKING_AHEAD_MAX);
+	if (rc == 0)
+		*ret_score = json_incref(json_object_get(row, "score"));
+	return rc;
+}
+
+int
+ranking_overtaken_by(struct db *db, int64_t leaderboard, const char *device, const struct ranking_position *position,
+	json_t **ret_entry, struct kettle_error *err)
+{
+	AUTO_JSON json_t *rows = NULL;
+	int rc = db_array(db, &rows, err,
+		"SELECT user_name, score, submission AS submission_id, created_at AS time_iso FROM (SELECT user_name, score, "
+		"submission, created_at FROM best WHERE leaderboard = ?1 AND device = ?2 AND score < ?3 ORDER BY score DESC, "
+		"submission DESC LIMIT ?5) WHERE submission > ?4 ORDER BY score DESC, submission DESC LIMIT 1",
+		"isdii", leaderboard, device, position->score, position->submission, (int64_t)RANKING_NEAR_MAX);
+	if (rc == 0)
+		*ret_entry = json_array_size(rows) ? json_incref(json_array_get(rows, 0)) : json_null();
 	return rc;
 }
 
@@ -537,9 +592,7 @@ static int
 add_leaders(struct db *db, json_t *board, struct kettle_error *err)
 {
 	json_t *devices = NULL;
-	int rc = db_array(db, &devices, err,
-		"SELECT device, ranked FROM leaderboard_devices WHERE leaderboard = ? ORDER BY position", "i",
-		(int64_t)member_int(board, "id"));
+	int rc = ranking_devices(db, member_int(board, "id"), &devices, err);
 	if (rc < 0)
 		return rc;
 	(void)json_object_set_new(board, "devices", devices);

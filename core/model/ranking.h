@@ -44,6 +44,9 @@ int ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err
 /* A user's place; all 0 without one. */
 int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 	struct ranking_position *ret_position, struct kettle_error *err);
+/* How many entries come before a user's own in the order of a page; -1: the user is not ranked. */
+int ranking_offset(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t *ret_offset,
+	struct kettle_error *err);
 /* Whether the user has a place on any device of the board. */
 int ranking_has(struct db *db, int64_t leaderboard, int64_t user, bool *ret_has, struct kettle_error *err);
 /*
@@ -53,12 +56,28 @@ int ranking_has(struct db *db, int64_t leaderboard, int64_t user, bool *ret_has,
 int ranking_of_job(struct db *db, int64_t job, struct ranking_position *ret_position, struct kettle_error *err);
 /* {"submission", "score", "rank", "of"} of a place, shown with a job that is not its user's best. New reference. */
 json_t *ranking_better(const struct ranking_position *position);
+/* [{"device", "ranked": places}] of a board, in its order. New reference. */
+int ranking_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct kettle_error *err);
 /*
  * [{"rank", "user", "user_name", "submission", "score"}]: the first three, by the order of a page; with ties there may be
  * more of one rank, but never more than three rows. New reference.
  */
 int ranking_podium(
 	struct db *db, int64_t leaderboard, const char *device, json_t **ret_podium, struct kettle_error *err);
+/*
+ * The best score among what counts and was submitted before `until` (ms since 1970), a number or null. Exact while at most
+ * RANKING_AHEAD_MAX users have become better than all that are as they were. New reference.
+ */
+#define RANKING_AHEAD_MAX 10
+int ranking_best_until(struct db *db, int64_t leaderboard, const char *device, int64_t until, json_t **ret_score,
+	struct kettle_error *err);
+/*
+ * The nearest entry above a place that is of a later submission, among the RANKING_NEAR_MAX above it: {"user_name", "score",
+ * "submission_id", "time"}, or null. New reference.
+ */
+#define RANKING_NEAR_MAX 1000
+int ranking_overtaken_by(struct db *db, int64_t leaderboard, const char *device,
+	const struct ranking_position *position, json_t **ret_entry, struct kettle_error *err);
 /*
  * A page of one user alone, in the form of ranking_page.h without "close": all of their runs that count or could, best
  * first; only the one in the ranking has a rank. New reference.

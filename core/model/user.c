@@ -104,6 +104,27 @@ user_find_argument(struct db *db, const json_t *argument, struct user *ret_user,
 }
 
 int
+user_find_shown(
+	struct db *db, const struct actor *actor, const json_t *argument, struct user *ret_user, struct kettle_error *err)
+{
+	struct user_ref ref;
+	struct kettle_error why = {0};
+	int rc = user_ref_read(argument, &ref, err);
+	if (rc < 0)
+		return rc;
+	rc = user_find(db, &ref, ret_user, &why);
+	bool told = ref.kind != USER_REF_IDENTITY || actor->role == RIGHT_ADMIN;
+	if (rc == 0 && (told || ret_user->id == actor->user))
+		return 0;
+	if (rc < 0 && rc != KETTLE_ENOENT) {
+		*err = why;
+		return rc;
+	}
+	AUTO_FREE char *text = user_ref_text(&ref);
+	return kettle_fail(err, KETTLE_ENOENT, "There is no user `%s`.", text);
+}
+
+int
 user_find_or_make_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err)
 {
 	struct user_ref ref;

@@ -23,7 +23,13 @@ struct user {
 int user_find(struct db *db, const struct user_ref *ref, struct user *ret_user, struct kettle_error *err);
 /* By an argument of a command, which command_check has taken. */
 int user_find_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err);
-/* The same; an identity that has no user yet makes one. For commands that write. */
+/*
+ * The same for what others may see of users: an identity of another user would say whose account that is, so for all but
+ * admins it is nobody's.
+ */
+int user_find_shown(
+	struct db *db, const struct actor *actor, const json_t *argument, struct user *ret_user, struct kettle_error *err);
+/* By an argument; an identity that has no user yet makes one. For commands that write. */
 int user_find_or_make_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err);
 int user_get(struct db *db, int64_t id, struct user *ret_user, struct kettle_error *err);
 /* Counts the other admins, without those who are banned or merged. */
