@@ -172,8 +172,9 @@ answer(struct visit *visit, json_t *result)
 		visit_send_last(visit, visit_chunk("answer", result));
 	} else if (key && visit->actor == visit->web->anonymous) {
 		AUTO_FREE char *text = json_dumps(result, JSON_COMPACT | JSON_ENCODE_ANY);
+		const struct page_body body = {JSON_TYPE, text, strlen(text), PAGES_KEEP_MS};
 		pages_keep(visit->web->pages, key, json_text_or_null(visit->data, "board"),
-			(uint64_t)member_int(visit->data, "changes"), JSON_TYPE, text, visit->request);
+			(uint64_t)member_int(visit->data, "changes"), &body, visit->request);
 	} else if (key) {
 		pages_answer_user(visit->web->pages, key, result, visit->request);
 	} else {

@@ -124,13 +124,12 @@ pages_changes(struct pages *pages, const char *board)
 }
 
 void
-pages_keep(struct pages *pages, const char *key, const char *board, uint64_t changes, const char *type,
-	const char *text, struct http_request *request)
+pages_keep(struct pages *pages, const char *key, const char *board, uint64_t changes, const struct page_body *body,
+	struct http_request *request)
 {
 	struct page *page = xnew(struct page, .key = xstrdup(key), .board = board ? xstrdup(board) : NULL,
-		.size = strlen(text) + strlen(key),
-		.until_ms = pages->web->host->monotonic_ms(pages->web->host) + PAGES_KEEP_MS);
-	page->content = respond_kept(type, text, strlen(text), page->tag);
+		.size = body->size + strlen(key), .until_ms = pages->web->host->monotonic_ms(pages->web->host) + body->keep_ms);
+	page->content = respond_kept(body->type, body->data, body->size, page->tag);
 	struct http_content *content = http_content_ref(page->content);
 	char tag[TAG_SIZE];
 	(void)memcpy(tag, page->tag, sizeof(tag));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A cache of answers about leaderboards. Answers to requests without a credential are served from it until an event about
- * the leaderboard, for at most PAGES_KEEP_MS, since some of them change with time. For users every request is a call; the
+ * the leaderboard, for at most a time of their own (PAGES_KEEP_MS), since some of them change with time. For users every request is a call; the
  * cache only saves rendering the same result again.
  */
 #pragma once
@@ -14,6 +14,14 @@
 #define PAGES_TEXTS 16              /* answers for users whose text is known; a power of two */
 #define PAGES_TEXT_MAX (256u << 10) /* bytes of one of them */
 
+/* An answer that is kept. */
+struct page_body {
+	const char *type;
+	const void *data;
+	size_t size;
+	unsigned keep_ms; /* at most */
+};
+
 struct pages *pages_new(struct web *web);
 void pages_free(struct pages *pages); /* NULL is allowed */
 /* Answers the request by the kept answer with this key; false: there is none. [any] */
@@ -21,11 +29,11 @@ bool pages_answer(struct pages *pages, const char *key, struct http_request *req
 /* How often a board (NULL: of an answer about several) has changed; for pages_keep. [any] */
 uint64_t pages_changes(struct pages *pages, const char *board);
 /*
- * Answers the request with a text of that type, and keeps it under the key unless the board has changed since `changes`
- * was read, which was before the answer was made. [any]
+ * Answers the request with a body, and keeps it under the key unless the board has changed since `changes` was read,
+ * which was before the answer was made. [any]
  */
-void pages_keep(struct pages *pages, const char *key, const char *board, uint64_t changes, const char *type,
-	const char *text, struct http_request *request);
+void pages_keep(struct pages *pages, const char *key, const char *board, uint64_t changes, const struct page_body *body,
+	struct http_request *request);
 /*
  * Answers a user's request with a command's answer. Whether a user may have it, the core has decided; its text is kept
  * under the key, since the core gives the same lists to all users while nothing changes. Loop thread.

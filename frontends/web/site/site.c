@@ -4,7 +4,7 @@
  * done, "status", "key", "board", "changes": see api/pages.h}.
  *
  * `site` in the model: {"page": the name of the template, "user": name or null, "token": of forms, "here": the path, "title", "url": the absolute address
- * or null, "data": of the page as JSON or null, "assets"}.
+ * or null, "data": of the page as JSON or null, "about": of the page or null, "picture": the absolute address of one or null, "assets"}.
  */
 #include <config.h>
 
@@ -22,9 +22,9 @@
 #include "common/template.h"
 #include "http/form.h"
 #include "web/accounts/session.h"
-#include "web/api/pages.h"
 #include "web/render/assets.h"
 #include "web/render/difference.h"
+#include "web/render/markdown.h"
 #include "web/render/mustache.h"
 #include "web/site/parts.h"
 #include "web/visit/respond.h"
@@ -98,25 +98,51 @@ struct rendering {
 	bool good;
 };
 
-/* Makes HTML of a difference of code, which may take long. */
+/* Makes HTML of the text `source` of the model, which may take long: as the member `as`. */
 static void
-render_difference(json_t *model)
+make_html(json_t *model, const char *source, const char *as, void (*add)(struct buf *html, const char *text))
 {
-	const char *source = json_text_or_null(model, "diff_source");
+	const char *text = json_text_or_null(model, source);
 	AUTO_BUF struct buf html = {0};
-	if (!source)
+	if (!text)
 		return;
-	difference_add(&html, source);
-	json_object_set_new(model, "diff", json_stringn(html.data ? html.data : "", html.len));
+	add(&html, text);
+	json_object_set_new(model, as, json_stringn(html.data ? html.data : "", html.len));
 }
 
 static void
 render(void *arg)
 {
 	struct rendering *rendering = arg;
-	render_difference(json_object_get(rendering->visit->data, "model"));
-	rendering->good =
-		mustache_render(&rendering->page, rendering->template, json_object_get(rendering->visit->data, "model"), NULL);
+	json_t *model = json_object_get(rendering->visit->data, "model");
+	make_html(model, "markdown_source", "markdown", markdown_add);
+	make_html(model, "diff_source", "diff", difference_add);
+	rendering->good = mustache_render(&rendering->page, rendering->template, model, NULL);
+}
+
+/* The key under which the visit's answer is kept; NULL: it is not. */
+static const char *
+key_of(const struct visit *visit)
+{
+	return visit->actor == visit->web->anonymous ? json_text_or_null(visit->data, "key") : NULL;
+}
+
+static void
+keep(struct visit *visit, const struct page_body *body)
+{
+	pages_keep(visit->web->pages, key_of(visit), json_text_or_null(visit->data, "board"),
+		(uint64_t)member_int(visit->data, "changes"), body, visit->request);
+}
+
+void
+site_send(struct visit *visit, const struct page_body *body)
+{
+	char tag[TAG_SIZE];
+	if (key_of(visit))
+		keep(visit, body);
+	else
+		respond_known(visit->request, respond_kept(body->type, body->data, body->size, tag), tag);
+	visit_end(visit);
 }
 
 static void
@@ -125,13 +151,11 @@ on_rendered(void *arg)
 	struct rendering *rendering = arg;
 	struct visit *visit = rendering->visit;
 	unsigned status = (unsigned)member_int(visit->data, "status");
-	const char *key = json_text_or_null(visit->data, "key");
 	if (!rendering->good)
 		respond_text(visit->request, STATUS_INTERNAL, HTML_TYPE,
 			"<!DOCTYPE html><title>Kettle</title>The page cannot be shown.\n");
-	else if (key && status == STATUS_OK && visit->actor == visit->web->anonymous)
-		pages_keep(visit->web->pages, key, json_text_or_null(visit->data, "board"),
-			(uint64_t)member_int(visit->data, "changes"), HTML_TYPE, rendering->page.data, visit->request);
+	else if (key_of(visit) && status == STATUS_OK)
+		keep(visit, &(struct page_body){HTML_TYPE, rendering->page.data, rendering->page.len, PAGES_KEEP_MS});
 	else
 		respond_page(visit->request, status, &rendering->page, (unsigned)member_int(visit->data, "retry_s"));
 	buf_free(&rendering->page);
@@ -160,9 +184,20 @@ cell_or_null(const char *template, const json_t *model)
 	return text && *text ? json_string(text) : json_null();
 }
 
-/* Adds `site` to the model. */
+/* The absolute address of a path, which is a template of a cell; null without the option `url`. */
+static json_t *
+address_or_null(struct web *web, const char *template, const json_t *model)
+{
+	AUTO_JSON json_t *path = cell_or_null(template, model);
+	AUTO_FREE char *address = json_is_string(path) && json_text_or_null(web->options, "url")
+								  ? web_address(web, json_string_value(path))
+								  : NULL;
+	return address ? json_string(address) : json_null();
+}
+
+/* Adds `site` to the model. page: of which it tells what links show; NULL: of none. */
 static void
-add_site(struct visit *visit, const char *template, const char *title, const char *data)
+add_site(struct visit *visit, const char *template, const char *title, const struct site_page *page)
 {
 	struct web *web = visit->web;
 	json_t *model = json_object_get(visit->data, "model");
@@ -171,9 +206,10 @@ add_site(struct visit *visit, const char *template, const char *title, const cha
 	AUTO_FREE char *token = user ? session_form_token(web, session) : NULL;
 	AUTO_FREE char *url = json_text_or_null(web->options, "url") ? web_address(web, here) : NULL;
 	json_object_set_new(model, "site",
-		json_pack("{s:s, s:s?, s:s?, s:s, s:s?, s:o, s:o, s:o}", "page", template, "user", user, "token", token, "here",
-			here, "url", url, "title", cell_or_null(title, model), "data", cell_or_null(data, model), "assets",
-			assets_paths()));
+		json_pack("{s:s, s:s?, s:s?, s:s, s:s?, s:o, s:o, s:o, s:o, s:o}", "page", template, "user", user, "token",
+			token, "here", here, "url", url, "title", cell_or_null(title, model), "data",
+			cell_or_null(page ? page->data : NULL, model), "about", cell_or_null(page ? page->about : NULL, model),
+			"picture", address_or_null(web, page ? page->picture : NULL, model), "assets", assets_paths()));
 }
 
 static void
@@ -189,7 +225,7 @@ show_page(struct visit *visit, const struct site_page *page, unsigned status)
 		page->respond(visit);
 		return;
 	}
-	add_site(visit, page->template, page->title, page->data);
+	add_site(visit, page->template, page->title, page);
 	if (page->finish)
 		page->finish(visit, json_object_get(visit->data, "model"));
 	show(visit, page->template, status);
@@ -236,9 +272,9 @@ site_refuse(struct web *web, struct http_request *request, unsigned status, cons
 	if (!accept || !strstr(accept, "text/html"))
 		return false;
 	AUTO_BUF struct buf html = {0};
-	AUTO_JSON json_t *model = json_pack("{s:i, s:s, s:{s:s, s:n, s:n, s:s, s:n, s:n, s:s, s:o}}", "status", (int)status,
-		"sentence", sentence, "site", "page", "message", "user", "token", "here", http_path(request), "url", "data",
-		"title", "That did not work", "assets", assets_paths());
+	AUTO_JSON json_t *model = json_pack("{s:i, s:s, s:{s:s, s:n, s:n, s:s, s:n, s:n, s:n, s:n, s:s, s:o}}", "status",
+		(int)status, "sentence", sentence, "site", "page", "message", "user", "token", "here", http_path(request),
+		"url", "data", "about", "picture", "title", "That did not work", "assets", assets_paths());
 	(void)web;
 	(void)mustache_render(&html, "message", model, NULL);
 	respond_page(request, status, &html, 0);
@@ -271,7 +307,7 @@ mend_read(struct visit *visit, const struct kettle_error *err)
 	json_int_t done = member_int(visit->data, "read");
 	const struct site_read *read = &page_of(visit)->reads[done];
 	if (!visit->actor || !read->command || !read->optional ||
-		(err->code != KETTLE_EACCES && err->code != KETTLE_ENOENT))
+		(err->code != KETTLE_EACCES && err->code != KETTLE_ENOENT && err->code != KETTLE_EINVAL))
 		return false;
 	json_object_set_new(visit->data, "read", json_integer(done + 1));
 	read_next(visit);
@@ -348,7 +384,7 @@ query_of(const struct http_request *request, const struct site_page *page)
 static void
 serve_page(struct web *web, struct http_request *request, const struct site_page *page)
 {
-	const char *session = session_cookie_value(web, request, SESSION);
+	const char *session = page->public ? "" : session_cookie_value(web, request, SESSION);
 	if (page->needs_user && !*session) {
 		AUTO_FREE char *login = xasprintf("/login?next=%s", http_path(request));
 		session_redirect(request, login, NULL);

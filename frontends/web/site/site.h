@@ -8,11 +8,12 @@
  * a session (api/pages.h). A form is a row too: a command, its arguments from the fields, and the page that follows; what
  * the command refuses is shown on the page of the form, with the fields as they were sent.
  *
- * The model of a template: `site` (see site.c), each answer under the name of its read, what `finish` adds, and after a
- * refused form `form` {"fields": {NAME: text}, "error", "member": the field at fault or ""}.
+ * The model of a template: `site` (see site.c), each answer under the name of its read, what `finish` adds, `markdown` made
+ * of a text `markdown_source` that this has added, and after a refused form `form` {"fields": {NAME: text}, "error", "member": the field at fault or ""}.
  */
 #pragma once
 
+#include "web/api/pages.h"
 #include "web/visit/visit.h"
 
 #define SITE_READS_MAX 8
@@ -30,7 +31,8 @@ struct site_page {
 	const char *path;  /* segments, of which `*` is any: "board/ * /trend" without the blanks; "": the first page */
 	const char *query; /* the names of its parameters, with a space after each; others are ignored; or NULL */
 	const char *template, *title;
-	const char *data; /* the path of the same as JSON; or NULL */
+	const char *data;            /* the path of the same as JSON; or NULL */
+	const char *about, *picture; /* what links to the page show, the latter by its path; or NULL */
 	struct site_read reads[SITE_READS_MAX];
 	int (*check)(
 		const struct visit *visit, struct kettle_error *err); /* or NULL: whether it is shown, after its reads */
@@ -38,6 +40,7 @@ struct site_page {
 	void (*respond)(struct visit *visit); /* answers in place of the template, and ends the visit; or NULL */
 	bool needs_user;                      /* others are sent to log in */
 	bool kept;                            /* for browsers without a session */
+	bool public;                          /* all get what those without a session get */
 };
 
 struct site_form {
@@ -75,5 +78,7 @@ const char *site_user(const struct visit *visit);
 void site_done(struct visit *visit, json_t *result);
 /* An answer that was read already, or what `finish` has added; NULL: there is none. */
 json_t *site_model(const struct visit *visit, const char *as);
+/* Ends a page with a body in place of the template, which is kept as the page is. */
+void site_send(struct visit *visit, const struct page_body *body);
 /* Arguments of leaderboard.show for the head of a board's pages: {"name": the segment 1 of the path, "limit": 1}. */
 json_t *site_args_board(const struct visit *visit);

@@ -155,17 +155,17 @@ respond_not_allowed(struct http_request *request, const char *methods)
 /* ---- what clients may keep ---- */
 
 struct http_content *
-respond_kept(const char *type, const char *text, size_t size, char ret_tag[TAG_SIZE])
+respond_kept(const char *type, const void *data, size_t size, char ret_tag[TAG_SIZE])
 {
 	char hash[HASH_SIZE];
-	sha256_hex(text, size, hash);
+	sha256_hex(data, size, hash);
 	(void)snprintf(ret_tag, TAG_SIZE, "\"%.*s\"", TAG_DIGITS, hash);
 	const struct http_header html[] = {
 		{"Cache-Control", "no-cache"}, {"ETag", ret_tag}, respond_uncached[1], POLICY, REFERRER, {NULL, NULL}};
 	const struct http_header other[] = {
 		{"Cache-Control", "no-cache"}, {"ETag", ret_tag}, respond_uncached[1], {NULL, NULL}};
 	const struct http_header *headers = strcmp(type, HTML_TYPE) == 0 ? html : other;
-	return http_content_new(type, text, size, headers);
+	return http_content_new(type, data, size, headers);
 }
 
 void

@@ -68,6 +68,6 @@ void respond_not_allowed(struct http_request *request, const char *methods);
  * A body that clients may keep, as content with an ETag of its bytes; ret_tag gets the tag, quotes included.
  */
 #define TAG_SIZE 40
-struct http_content *respond_kept(const char *type, const char *text, size_t size, char ret_tag[TAG_SIZE]);
+struct http_content *respond_kept(const char *type, const void *data, size_t size, char ret_tag[TAG_SIZE]);
 /* Answers with such content, or with 304 where the request's If-None-Match has its tag. */
 void respond_known(struct http_request *request, struct http_content *content_take, const char *tag);
