@@ -1,27 +1,261 @@
 /* SPDX-License-Identifier: MIT */
-/* A board's ranking, and its picture. */
+/* A board's ranking, and the pictures of boards and submissions. */
 #include <config.h>
 
 #include "web/site/parts.h"
 
-#define PLACES 100 /* on a page of a ranking */
+#include <math.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/contents.h"
+#include "base/json_access.h"
+#include "base/number.h"
+#include "common/format.h"
+
+#define PLACES 100                  /* on a page of a ranking */
+#define PAGE_MAX 1000000            /* its number */
+#define DESCRIPTION_LONG 700        /* bytes of one that is folded */
+#define PICTURE_KEEP_MS (60 * 1000) /* its end is the present time */
+
+/* ---- what is read ---- */
+
+/* Of all devices the number of entries and the first one, and the user's own. */
+static json_t *
+args_board(const struct visit *visit)
+{
+	return json_pack("{s:s, s:i, s:s*}", "name", site_segment(visit, 1), "limit", 1, "find", site_user(visit));
+}
+
+/* The ranking of the page's device as the board's read has it. */
+static const json_t *
+ranking_of(const struct visit *visit)
+{
+	const json_t *rankings = json_object_get(site_model(visit, "board"), "rankings");
+	const char *wanted = site_query(visit, "device");
+	json_array_each(rankings, ranking)
+		if (wanted && strcasecmp(json_text_or_empty(ranking, "device"), wanted) == 0)
+			return ranking;
+	return json_array_get(rankings, 0);
+}
+
+/* A device that the board lacks is refused by the command. */
+static const char *
+device_of(const struct visit *visit)
+{
+	const char *wanted = site_query(visit, "device");
+	return wanted ? wanted : json_text_or_null(ranking_of(visit), "device");
+}
 
 static json_t *
-args_show(const struct visit *visit)
+args_sought(const struct visit *visit)
 {
+	const char *name = site_query(visit, "find");
+	return name ? json_pack("{s:s, s:s*, s:i, s:s}", "name", site_segment(visit, 1), "device", device_of(visit),
+					  "limit", 1, "find", name)
+				: NULL;
+}
+
+/* Where a user is who is looked for; NULL: not in the ranking. */
+static const json_t *
+sought_of(const struct visit *visit)
+{
+	const json_t *rankings = json_object_get(site_model(visit, "sought"), "rankings");
+	const json_t *found = json_object_get(json_array_get(rankings, 0), "found");
+	return json_is_object(found) ? found : NULL;
+}
+
+/* How many places are before the page. */
+static json_int_t
+start_of(const struct visit *visit)
+{
+	const json_t *sought = sought_of(visit);
 	json_int_t page = site_number(visit, "page");
-	return json_pack("{s:s, s:s*, s:i, s:I}", "name", site_segment(visit, 1), "device", site_query(visit, "device"),
-		"limit", PLACES, "offset", page > 1 ? (page - 1) * PLACES : 0);
+	if (sought)
+		return member_int(sought, "offset") / PLACES * PLACES;
+	return page > 1 ? ((page < PAGE_MAX ? page : PAGE_MAX) - 1) * PLACES : 0;
+}
+
+/* The page's entries, and the one before them. */
+static json_t *
+args_ranking(const struct visit *visit)
+{
+	json_int_t start = start_of(visit);
+	bool more = start > 0;
+	return json_pack("{s:s, s:s*, s:i, s:I}", "name", site_segment(visit, 1), "device", device_of(visit), "limit",
+		PLACES + more, "offset", start - more);
+}
+
+/* ---- what is shown ---- */
+
+/* How much more a score is, as text; null: nothing to compare with. */
+static json_t *
+gap_of(double score, double than)
+{
+	double percent = (score / than - 1) * 100;
+	if (isnan(percent))
+		return json_null();
+	if (percent >= 1000)
+		return json_sprintf("%.3g ×", score / than);
+	return percent > 0 ? json_sprintf("+%.*f %%", percent < 1 ? 2 : percent < 100, percent) : json_string("+0 %");
+}
+
+/* A row of the table: the entry, and what is computed from those around it. */
+static json_t *
+row_of(const struct visit *visit, const json_t *entry, const json_t *above)
+{
+	static const char *const medals[] = {"gold", "silver", "bronze"};
+	const char *user = site_user(visit), *name = json_text_or_empty(entry, "user_name");
+	double score = member_number(entry, "submission_score");
+	json_int_t rank = member_int(entry, "rank");
+	const json_t *first = json_array_get(json_object_get(ranking_of(visit), "entries"), 0);
+	json_t *row = json_copy((json_t *)entry);
+	bool mine = user && strcmp(user, name) == 0;
+	bool sought = sought_of(visit) && member_is(json_object_get(sought_of(visit), "entry"), "user_name", name);
+	json_object_update_new(
+		row, json_pack("{s:s?, s:o, s:o, s:b, s:b, s:b}", "medal",
+				 rank >= 1 && rank <= (json_int_t)ARRAY_SIZE(medals) ? medals[rank - 1] : NULL, "gap",
+				 gap_of(score, member_number(above, "submission_score")), "gap_first",
+				 rank > 1 ? gap_of(score, member_number(first, "submission_score")) : json_null(), "mine", mine,
+				 "sought", sought, "code", mine || member_true(site_model(visit, "board"), "code_open")));
+	return row;
+}
+
+static json_t *
+rows_of(const struct visit *visit, const json_t *entries, bool skip)
+{
+	json_t *rows = json_array();
+	for (size_t i = skip; i < json_array_size(entries); i++)
+		json_array_append_new(
+			rows, row_of(visit, json_array_get(entries, i), i > 0 ? json_array_get(entries, i - 1) : NULL));
+	return rows;
+}
+
+/* The user's own row where the page has not got it, with the number of its page; else null. */
+static json_t *
+pinned_of(const struct visit *visit)
+{
+	const json_t *found = json_object_get(ranking_of(visit), "found");
+	json_int_t offset = member_int(found, "offset"), start = start_of(visit);
+	if (!json_is_object(found) || (offset >= start && offset < start + PLACES))
+		return json_null();
+	json_t *row = row_of(visit, json_object_get(found, "entry"), NULL);
+	json_object_set_new(row, "page", json_integer(offset / PLACES + 1));
+	return row;
+}
+
+static json_t *
+devices_of(const struct visit *visit)
+{
+	json_t *devices = json_array();
+	json_array_each(json_object_get(site_model(visit, "board"), "rankings"), ranking)
+		json_array_append_new(devices, json_pack("{s:O, s:O, s:b}", "name", json_object_get(ranking, "device"), "count",
+										   json_object_get(ranking, "count"), "current", ranking == ranking_of(visit)));
+	return devices;
+}
+
+static json_t *
+number_or_null(json_int_t number, bool is_there)
+{
+	return is_there ? json_integer(number) : json_null();
+}
+
+/* The numbers of the pages around this one. */
+static void
+add_pages(json_t *model, json_int_t start, json_int_t count)
+{
+	json_int_t page = start / PLACES + 1, pages = (count + PLACES - 1) / PLACES;
+	json_object_update_new(
+		model, json_pack("{s:o, s:I, s:I, s:o, s:o, s:b}", "several_pages", json_boolean(pages > 1), "page", page,
+				   "pages", pages, "previous", number_or_null(page <= pages ? page - 1 : pages, page > 1 && pages > 0),
+				   "next", number_or_null(page + 1, page < pages), "is_past", count > 0 && start >= count));
+}
+
+static bool
+is_opening(const struct visit *visit, const json_t *board)
+{
+	int64_t ms;
+	const struct kettle_host *host = visit->web->host;
+	const char *opens = json_text_or_null(board, "opens");
+	return opens && format_parse_time(opens, &ms) && ms > host->utc_ms(host);
+}
+
+static void
+finish(const struct visit *visit, json_t *model)
+{
+	const json_t *board = json_object_get(site_model(visit, "board"), "leaderboard");
+	const json_t *ranking = json_array_get(json_object_get(site_model(visit, "ranking"), "rankings"), 0);
+	const char *find = site_query(visit, "find"), *description = json_text_or_empty(board, "description");
+	json_int_t start = start_of(visit), count = member_int(ranking, "count");
+	add_pages(model, start, count);
+	json_object_update_new(
+		model, json_pack("{s:O?, s:I, s:o, s:o, s:o, s:s?, s:b, s:b, s:s, s:n, s:b}", "device",
+				   json_object_get(ranking, "device"), "count", count, "devices", devices_of(visit), "rows",
+				   rows_of(visit, json_object_get(ranking, "entries"), start > 0), "pinned", pinned_of(visit), "find",
+				   find, "is_unfound", find && !sought_of(visit), "opening", is_opening(visit, board),
+				   "markdown_source", description, "markdown", "is_long", strlen(description) > DESCRIPTION_LONG));
+}
+
+/* ---- pictures ---- */
+
+static json_t *
+args_picture(const struct visit *visit)
+{
+	return json_pack("{s:s, s:s}", "name", site_segment(visit, 1), "format", "png");
+}
+
+static json_t *
+args_submission(const struct visit *visit)
+{
+	long long id = 0;
+	return json_pack("{s:I}", "id", number_parse_integer(site_segment(visit, 1), &id) ? (json_int_t)id : 0);
+}
+
+/* The progress of a submission's board and of its user. */
+static json_t *
+args_submission_picture(const struct visit *visit)
+{
+	const json_t *submission = site_model(visit, "submission");
+	return json_pack("{s:O, s:[O], s:s}", "name", json_object_get(submission, "leaderboard_name"), "of",
+		json_object_get(submission, "user_name"), "format", "png");
+}
+
+static void
+respond_picture(struct visit *visit)
+{
+	AUTO_FREE char *bytes = NULL;
+	size_t size = 0;
+	struct kettle_error err = {0};
+	if (contents_bytes(site_model(visit, "picture"), &bytes, &size, &err) < 0) {
+		visit_fail(visit, &err);
+		return;
+	}
+	site_send(visit, &(struct page_body){"image/png", bytes, size, PICTURE_KEEP_MS});
 }
 
 static const struct site_page pages[] = {
 	{.path = "board/*",
-		.query = "device page ",
+		.query = "device page find ",
 		.template = "board",
 		.title = "{board.leaderboard.name}",
 		.data = "/api/v1/leaderboard.show?name={board.leaderboard.name}",
-		.reads = {{"board", "leaderboard.show", args_show, false}},
+		.about = "{board.leaderboard.description:line}",
+		.picture = "{board.leaderboard.visibility=public?/board/{board.leaderboard.name}/picture.png}",
+		.reads = {{"board", "leaderboard.show", args_board, false}, {"sought", "leaderboard.show", args_sought, true},
+			{"ranking", "leaderboard.show", args_ranking, false}},
+		.finish = finish,
 		.kept = true},
+	{.path = "board/*/picture.png",
+		.reads = {{"picture", "leaderboard.plot", args_picture, false}},
+		.respond = respond_picture,
+		.kept = true,
+		.public = true},
+	{.path = "submission/*/picture.png",
+		.reads = {{"submission", "submission.show", args_submission, false},
+			{"picture", "leaderboard.plot", args_submission_picture, false}},
+		.respond = respond_picture,
+		.kept = true,
+		.public = true},
 	{.path = NULL},
 };
 

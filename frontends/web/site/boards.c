@@ -2,33 +2,82 @@
 /* The first page: the leaderboards. */
 #include <config.h>
 
-#include "base/json_access.h"
 #include "web/site/parts.h"
 
+#include <string.h>
+
+#include "base/json_access.h"
+
+/* By how much the best score of a device became better in a day, as text; null: it did not. */
 static json_t *
-args_all(const struct visit *visit)
+change_of(const json_t *device)
 {
-	(void)visit;
-	return json_pack("{s:b, s:b}", "all", 1, "short", 1);
+	double before = member_number(device, "day_ago");
+	double now = member_number(json_array_get(json_object_get(device, "first"), 0), "score");
+	return now < before ? json_sprintf("%.1f %%", (before - now) / before * 100) : json_null();
 }
 
+/* The device with the most users. */
+static json_t *
+busiest_of(const json_t *board)
+{
+	json_t *busiest = NULL;
+	json_array_each(json_object_get(board, "devices"), device)
+		if (!busiest || member_int(device, "ranked") > member_int(busiest, "ranked"))
+			busiest = device;
+	return busiest;
+}
+
+/* The devices on which the user has a place. */
+static json_t *
+places_of(const json_t *board)
+{
+	json_t *places = json_array();
+	json_array_each(json_object_get(board, "devices"), device)
+		if (json_is_object(json_object_get(device, "own")))
+			json_array_append(places, device);
+	return places;
+}
+
+/* The description without the mark of a heading that begins it. */
+static const char *
+about_of(const json_t *board)
+{
+	const char *text = json_text_or_empty(board, "description");
+	return text + strspn(text, "# \n");
+}
+
+/* The list of a page to which a board belongs. */
+static const char *
+list_of(const json_t *board)
+{
+	return member_true(board, "ended") ? "ended" : member_true(board, "opened") ? "open" : "soon";
+}
+
+/* Answers are shared: what is added to boards goes to copies of them. */
 static void
 finish(const struct visit *visit, json_t *model)
 {
-	json_t *open = json_array(), *ended = json_array();
-	(void)visit;
-	json_array_each(json_object_get(model, "boards"), board)
-		json_array_append(member_true(board, "ended") ? ended : open, board);
-	json_object_set_new(model, "open", open);
-	json_object_set_new(model, "ended", ended);
+	json_object_update_new(model, json_pack("{s:[], s:[], s:[], s:[]}", "open", "soon", "ended", "continue"));
+	json_array_each(json_object_get(model, "boards"), found) {
+		json_t *board = json_copy(found), *busiest = busiest_of(board);
+		size_t others = json_array_size(json_object_get(board, "devices"));
+		json_object_update_new(
+			board, json_pack("{s:s, s:O?, s:o, s:b, s:o}", "about", about_of(board), "busiest", busiest, "change",
+					   change_of(busiest), "several", others > 1, "places", places_of(board)));
+		json_array_append(json_object_get(model, list_of(board)), board);
+		if (site_user(visit) && member_true(board, "submitted") && !member_true(board, "ended"))
+			json_array_append(json_object_get(model, "continue"), board);
+		json_decref(board);
+	}
 }
 
 static const struct site_page pages[] = {
 	{.path = "",
 		.template = "boards",
 		.title = "Leaderboards",
-		.data = "/api/v1/leaderboard.list?all=true&short=true",
-		.reads = {{"boards", "leaderboard.list", args_all, false}},
+		.data = "/api/v1/leaderboard.overview",
+		.reads = {{"boards", "leaderboard.overview", NULL, false}},
 		.finish = finish,
 		.kept = true},
 	{.path = NULL},
