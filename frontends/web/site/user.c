@@ -19,7 +19,7 @@
 #include "web/visit/respond.h"
 
 #define LISTED 100 /* submissions on a page */
-#define PAGES_MAX 1000000
+#define OWN_PAGES_MAX 1000000
 #define DELETED_MAX 1000 /* submissions that one form deletes */
 #define MEDALS 3
 
@@ -121,7 +121,7 @@ static json_int_t
 page_of(const struct visit *visit)
 {
 	json_int_t page = site_number(visit, "page");
-	return page < 1 ? 1 : page < PAGES_MAX ? page : PAGES_MAX;
+	return page < 1 ? 1 : page < OWN_PAGES_MAX ? page : OWN_PAGES_MAX;
 }
 
 static json_t *
