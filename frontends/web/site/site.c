@@ -29,8 +29,8 @@
 #include "web/site/parts.h"
 #include "web/visit/respond.h"
 
-static const struct site_part *const parts[] = {&part_boards, &part_board, &part_live, &part_task, &part_submit,
-	&part_submission, &part_diff, &part_user, &part_devices, &part_operator, &part_join};
+const struct site_part *const site_parts[] = {&part_boards, &part_board, &part_live, &part_task, &part_submit,
+	&part_submission, &part_diff, &part_user, &part_devices, &part_operator, &part_join, NULL};
 
 #define FORM_MAX (SITE_FILE_MAX + (64u << 10)) /* a file and the other fields */
 
@@ -212,8 +212,8 @@ add_site(struct visit *visit, const char *template, const char *title, const str
 			"picture", address_or_null(web, page ? page->picture : NULL, model), "assets", assets_paths()));
 }
 
-static void
-show_page(struct visit *visit, const struct site_page *page, unsigned status)
+void
+site_complete(struct visit *visit, const struct site_page *page)
 {
 	struct kettle_error err = {0};
 	visit->mend = NULL;
@@ -228,6 +228,12 @@ show_page(struct visit *visit, const struct site_page *page, unsigned status)
 	add_site(visit, page->template, page->title, page);
 	if (page->finish)
 		page->finish(visit, json_object_get(visit->data, "model"));
+}
+
+static void
+show_page(struct visit *visit, const struct site_page *page, unsigned status)
+{
+	site_complete(visit, page);
 	show(visit, page->template, status);
 }
 
@@ -415,8 +421,8 @@ serve_page(struct web *web, struct http_request *request, const struct site_page
 static const struct site_page *
 page_with(const char *path)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		for (const struct site_page *page = parts[i]->pages; page->path; page++)
+	for (size_t i = 0; site_parts[i]; i++)
+		for (const struct site_page *page = site_parts[i]->pages; page->path; page++)
 			if (strcmp(page->path, path) == 0)
 				return page;
 	return NULL;
@@ -552,8 +558,8 @@ is_read(const struct http_request *request)
 static const struct site_form *
 find_form(const struct http_request *request)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(parts) && http_method(request) == HTTP_POST; i++)
-		for (const struct site_form *form = parts[i]->forms; form->path; form++)
+	for (size_t i = 0; site_parts[i] && http_method(request) == HTTP_POST; i++)
+		for (const struct site_form *form = site_parts[i]->forms; form->path; form++)
 			if (matches(request, form->path))
 				return form;
 	return NULL;
@@ -562,8 +568,8 @@ find_form(const struct http_request *request)
 static const struct site_page *
 find_page(const struct http_request *request)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		for (const struct site_page *page = parts[i]->pages; page->path; page++)
+	for (size_t i = 0; site_parts[i]; i++)
+		for (const struct site_page *page = site_parts[i]->pages; page->path; page++)
 			if (matches(request, page->path))
 				return page;
 	return NULL;

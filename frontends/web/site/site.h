@@ -61,6 +61,8 @@ bool site_request(struct web *web, struct http_request *request);
 size_t site_body_max(const struct http_request *request);
 /* Answers with a page of an error, in place of JSON, where the client is a browser; false: it is none. */
 bool site_refuse(struct web *web, struct http_request *request, unsigned status, const char *sentence);
+/* Adds to the model of a page whose answers are read what it computes, and `site`. */
+void site_complete(struct visit *visit, const struct site_page *page);
 
 /* ---- for pages: what the request says; borrowed from the visit ---- */
 

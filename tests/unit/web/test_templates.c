@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Every page of the site, without a server: each of its reads gets an answer of the shape that its command publishes, then the
+ * page computes its part, and its template is rendered. A name that a full answer does not have is a fault.
+ */
+#include <config.h>
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "commands/handlers.h"
+#include "http/server_internal.h"
+#include "lib/unit_test.h"
+#include "web/render/mustache.h"
+#include "web/site/parts.h"
+
+#define NOW_MS INT64_C(1800000000123)
+#define A_TIME "2027-01-15T07:00:00.000Z"
+#define PLAIN "1"
+#define HOSTILE "<i id='x'>\"&\xe2\x80\xae" /* markup, quotes, an override of direction */
+#define DEPTH_MAX 64
+#define NAME_MAX_LEN 32
+#define FIELDS_MAX 60
+
+/* ---- answers ---- */
+
+/* Which answer is made: the smallest one, or a full one, which variants fill differently. */
+struct filling {
+	bool full;
+	unsigned variant, made; /* made: values so far, so that neighbours differ */
+};
+
+#define VARIANTS 8
+
+static json_t *value_of(const struct shape *shape, struct filling *filling);
+
+static json_t *
+object_of(const struct shape *shape, struct filling *filling)
+{
+	json_t *object = json_object();
+	for (const struct shape *member = shape->members; member && member->name; member++)
+		if (filling->full || !member->optional)
+			json_object_set_new(object, member->name, value_of(member, filling));
+	return object;
+}
+
+static json_t *
+text_of(const struct shape *shape, struct filling *filling)
+{
+	size_t count = 0;
+	while (shape->choices && shape->choices[count])
+		count++;
+	if (count)
+		return json_string(shape->choices[(filling->variant + filling->made) % count]);
+	return json_string(!filling->full ? "" : filling->variant % 2 ? HOSTILE : PLAIN);
+}
+
+/* A task as task.yml has it, with what pages may show of it. */
+static json_t *
+any_of(const struct shape *shape, const struct filling *filling)
+{
+	json_error_t why;
+	bool is_task = shape->name && strcmp(shape->name, "task") == 0;
+	if (!filling->full || !is_task)
+		return filling->full ? json_string(PLAIN) : json_null();
+	json_t *task = json_loads(
+		"{\"name\": \"1\", \"description\": \"1\", \"lang\": \"cpp\", \"config\": {}, \"files\": {\"a.h\": \"a.h\"}, "
+		"\"templates\": {\"cpp\": \"template.cpp\"}, \"tests\": [{\"size\": 1}], \"benchmarks\": [{\"size\": 1}], "
+		"\"ranked\": [{\"size\": 1}], \"ranking_by\": \"geom\", \"test_timeout\": 1, \"benchmark_timeout\": 1, "
+		"\"ranked_timeout\": 1, \"limits\": {}, \"gpus\": [\"CPU\"]}",
+		0, &why);
+	assert_non_null(task);
+	return task;
+}
+
+/* An array of two, or a map of two, of which one has the name that texts have. */
+static json_t *
+several_of(const struct shape *shape, struct filling *filling)
+{
+	json_t *several = shape->type == SHAPE_ARRAY ? json_array() : json_object();
+	for (int i = 0; i < 2 && filling->full; i++) {
+		json_t *element = value_of(shape->element, filling);
+		if (json_is_array(several))
+			json_array_append_new(several, element);
+		else
+			json_object_set_new(several, i ? "2" : PLAIN, element);
+	}
+	return several;
+}
+
+static json_t *
+value_of(const struct shape *shape, struct filling *filling)
+{
+	unsigned made = filling->made++;
+	if (!filling->full && shape->null)
+		return json_null();
+	switch (shape->type) {
+	case SHAPE_ANY:
+		return any_of(shape, filling);
+	case SHAPE_BOOL:
+		return json_boolean(filling->full && (filling->variant >> (made % 3) & 1) == 0);
+	case SHAPE_INT:
+		return json_integer(filling->full ? 1 + (json_int_t)(made % 3) : 0);
+	case SHAPE_NUMBER:
+		return json_real(filling->full ? 0.5 + made % 3 : 0);
+	case SHAPE_STRING:
+		return text_of(shape, filling);
+	case SHAPE_TIME:
+		return json_string(A_TIME);
+	case SHAPE_OBJECT:
+		return object_of(shape, filling);
+	case SHAPE_ARRAY:
+	case SHAPE_MAP:
+		return several_of(shape, filling);
+	}
+	return NULL;
+}
+
+/* ---- HTML ---- */
+
+static bool
+is_void(const char *name)
+{
+	static const char *const names[] = {"br", "col", "hr", "img", "input", "link", "meta", "wbr"};
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Past the attributes of a tag, whose values are quoted; no attribute comes twice. NULL: they are no such thing. */
+static const char *
+skip_attributes(const char *at)
+{
+	char names[DEPTH_MAX][NAME_MAX_LEN];
+	for (size_t count = 0; *at != '>'; count++) {
+		size_t blanks = strspn(at, " \n\t"), len = strspn(at + blanks, "abcdefghijklmnopqrstuvwxyz0123456789-:");
+		if (!len)
+			return at[blanks] == '>' ? at + blanks : NULL;
+		if (!blanks || len >= NAME_MAX_LEN || count == DEPTH_MAX)
+			return NULL;
+		memcpy(names[count], at + blanks, len);
+		names[count][len] = '\0';
+		for (size_t i = 0; i < count; i++)
+			if (strcmp(names[i], names[count]) == 0)
+				return NULL;
+		if (strcmp(names[count], "style") == 0 || strncmp(names[count], "on", 2) == 0)
+			return NULL;
+		at += blanks + len;
+		if (*at != '=')
+			continue;
+		const char *end = at[1] == '"' ? strchr(at + 2, '"') : NULL;
+		if (!end || memchr(at + 2, '<', (size_t)(end - at - 2)))
+			return NULL;
+		at = end + 1;
+	}
+	return at;
+}
+
+/* Fails the test unless every element is closed where it is open, and every attribute is quoted. */
+static void
+assert_well_formed(const char *html, const char *where)
+{
+	char open[DEPTH_MAX][NAME_MAX_LEN];
+	size_t depth = 0;
+	if (strncmp(html, "<!DOCTYPE html>", strlen("<!DOCTYPE html>")) != 0)
+		fail_msg("%s: it does not begin as HTML: %.100s", where, html);
+	for (const char *at = html + strlen("<!DOCTYPE html>"); (at = strchr(at, '<')); at++) {
+		bool closes = at[1] == '/';
+		const char *tag = at, *name = at + 1 + closes;
+		size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789");
+		if (!len || len >= NAME_MAX_LEN || !(at = skip_attributes(name + len)))
+			fail_msg("%s: a malformed tag: %.100s", where, tag);
+		char found[NAME_MAX_LEN];
+		(void)snprintf(found, sizeof(found), "%.*s", (int)len, name);
+		if (closes) {
+			if (!depth || strcmp(open[depth - 1], found) != 0)
+				fail_msg("%s: </%s> closes %s: %.100s", where, found, depth ? open[depth - 1] : "nothing", tag);
+			depth--;
+		} else if (!is_void(found)) {
+			assert_true(depth < DEPTH_MAX);
+			strcpy(open[depth++], found);
+		}
+	}
+	if (depth)
+		fail_msg("%s: <%s> is not closed", where, open[depth - 1]);
+	if (strstr(html, "\xe2\x80\xae") || strstr(html, "<i id="))
+		fail_msg("%s: data come as they are", where);
+}
+
+/* ---- pages ---- */
+
+static uint64_t
+monotonic_ms(const struct kettle_host *host)
+{
+	(void)host;
+	return 0;
+}
+
+static int64_t
+utc_ms(const struct kettle_host *host)
+{
+	(void)host;
+	return NOW_MS;
+}
+
+static const struct kettle_host host = {.monotonic_ms = monotonic_ms, .utc_ms = utc_ms};
+
+struct fake {
+	struct http_server server;
+	struct http_request request;
+	struct web web;
+	struct visit visit;
+	char *url;
+};
+
+/* Whether a form is shown again on this page. */
+static bool
+has_form(const struct site_page *page)
+{
+	for (const struct site_part *const *part = site_parts; *part; part++)
+		for (const struct site_form *form = (*part)->forms; form->path; form++)
+			if (strcmp(form->page, page->path) == 0)
+				return true;
+	return false;
+}
+
+/* Parameters of a query, all with one value. */
+static json_t *
+query_of(const struct site_page *page, const char *value)
+{
+	json_t *query = json_object();
+	for (const char *at = page->query ? page->query : ""; *at;) {
+		size_t len = strcspn(at, " ");
+		AUTO_FREE char *name = xstrndup(at, len);
+		json_object_set_new(query, name, json_string(value));
+		at += len + (at[len] == ' ');
+	}
+	return query;
+}
+
+/* A visit to a page, in which `*` of its path is 1. */
+static void
+fake_open(struct fake *fake, const struct site_page *page, bool user, bool full)
+{
+	AUTO_JSON json_t *path = json_array();
+	AUTO_BUF struct buf url = {0};
+	for (const char *at = page->path; *at;) {
+		size_t len = strcspn(at, "/");
+		AUTO_FREE char *segment = *at == '*' ? xstrdup(PLAIN) : xstrndup(at, len);
+		json_array_append_new(path, json_string(segment));
+		buf_printf(&url, "/%s", segment);
+		at += len + (at[len] == '/');
+	}
+	memset(fake, 0, sizeof(*fake));
+	(void)pthread_mutex_init(&fake->server.lock, NULL);
+	fake->url = xstrdup(url.len ? url.data : "/");
+	fake->request =
+		(struct http_request){.server = &fake->server, .url = fake->url, .query = fake->url + strlen(fake->url)};
+	fake->web = (struct web){.host = &host,
+		.options = full ? json_pack("{s:s}", "url", "https://kettle.test") : json_object(),
+		.anonymous = json_object()};
+	fake->visit = (struct visit){.web = &fake->web,
+		.request = &fake->request,
+		.about = page,
+		.actor = user ? json_pack("{s:s}", "name", PLAIN) : json_incref(fake->web.anonymous)};
+	AUTO_JSON json_t *query = full ? query_of(page, PLAIN) : json_object();
+	fake->visit.data =
+		json_pack("{s:O, s:O, s:{s:O, s:O}}", "path", path, "query", query, "model", "query", query, "path", path);
+}
+
+static void
+fake_close(struct fake *fake)
+{
+	json_decref_all(fake->visit.actor, fake->visit.data, fake->web.options, fake->web.anonymous);
+	(void)pthread_mutex_destroy(&fake->server.lock);
+	free(fake->url);
+}
+
+/* The arguments of a read are such that its command takes; new reference of its answer, or NULL: it is left out. */
+static json_t *
+answer_of(
+	const struct site_page *page, const struct site_read *read, const struct visit *visit, struct filling *filling)
+{
+	const struct command *command = command_find(commands, read->command);
+	if (!command || command->internal || !command->answer)
+		fail_msg("%s: `%s` is no command for others", page->template, read->command);
+	AUTO_JSON json_t *args = read->args ? read->args(visit) : json_object(), *checked = NULL;
+	struct kettle_error err = {0};
+	if (!args && !filling->full)
+		return NULL;
+	if (args && !filling->full && command_check(command, args, &checked, &err) < 0)
+		fail_msg("%s: %s: %s", page->template, read->command, err.message);
+	return !filling->full && read->optional ? NULL : value_of(command->answer, filling);
+}
+
+/* Renders the page until all fields of its form are known: their names are those that its template has. */
+static char *
+render(const struct site_page *page, json_t *model, char **ret_unknown)
+{
+	static const char prefix[] = "form.fields.";
+	json_t *fields = json_object_get(json_object_get(model, "form"), "fields");
+	for (int tries = 0;; tries++) {
+		struct buf html = {0};
+		if (!mustache_render(&html, page->template, model, ret_unknown))
+			fail_msg("%s cannot be rendered", page->template);
+		if (!*ret_unknown || !fields || strncmp(*ret_unknown, prefix, strlen(prefix)) != 0 || tries == FIELDS_MAX)
+			return buf_take(&html);
+		json_object_set_new(fields, *ret_unknown + strlen(prefix), json_string(HOSTILE));
+		buf_free(&html);
+		free(STEAL(*ret_unknown));
+	}
+}
+
+static void
+try_page(const struct site_page *page, struct filling filling, bool user)
+{
+	struct fake fake;
+	fake_open(&fake, page, user, filling.full);
+	json_t *model = json_object_get(fake.visit.data, "model");
+	AUTO_FREE char *where = xasprintf(
+		"/%s (%s, %s, %u)", page->path, filling.full ? "full" : "minimal", user ? "user" : "nobody", filling.variant);
+	for (const struct site_read *read = page->reads; read->command; read++) {
+		json_t *answer = answer_of(page, read, &fake.visit, &filling);
+		if (answer)
+			json_object_set_new(model, read->as, answer);
+	}
+	if (filling.full && has_form(page))
+		json_object_set_new(model, "form",
+			json_pack("{s:{}, s:s, s:s}", "fields", "error", filling.variant % 2 ? HOSTILE : PLAIN, "member", "name"));
+	site_complete(&fake.visit, page);
+	AUTO_FREE char *unknown = NULL;
+	AUTO_FREE char *html = render(page, model, &unknown);
+	if (unknown && filling.full && user)
+		fail_msg("%s: template %s: no level has `%s`", where, page->template, unknown);
+	assert_well_formed(html, where);
+	fake_close(&fake);
+}
+
+/* ---- tests ---- */
+
+static void
+each_page(bool full, bool user)
+{
+	for (const struct site_part *const *part = site_parts; *part; part++)
+		for (const struct site_page *page = (*part)->pages; page->path; page++)
+			for (unsigned variant = 0; variant < (full ? VARIANTS : 1); variant++)
+				try_page(page, (struct filling){full, variant, 0}, user || page->needs_user);
+}
+
+static void
+test_full(void **state)
+{
+	(void)state;
+	each_page(true, true);
+	each_page(true, false);
+}
+
+static void
+test_minimal(void **state)
+{
+	(void)state;
+	each_page(false, true);
+	each_page(false, false);
+}
+
+/* All of them can be parsed, and leave nothing unescaped but what Kettle makes itself. */
+static void
+test_check(void **state)
+{
+	(void)state;
+	for (const char *const *name = mustache_names(); *name; name++) {
+		AUTO_FREE char *why = mustache_check(*name);
+		if (why)
+			fail_msg("%s: %s", *name, why);
+	}
+}
+
+/* A template, a form's page and a command that are not there would be seen by people alone. */
+static void
+test_rows(void **state)
+{
+	(void)state;
+	size_t pages = 0;
+	for (const struct site_part *const *part = site_parts; *part; part++) {
+		for (const struct site_page *page = (*part)->pages; page->path; page++, pages++) {
+			AUTO_FREE char *why = mustache_check(page->template);
+			if (why)
+				fail_msg("/%s: %s: %s", page->path, page->template, why);
+			assert_non_null(page->title);
+		}
+		for (const struct site_form *form = (*part)->forms; form->path; form++) {
+			if (!command_find(commands, form->command))
+				fail_msg("/%s: `%s` is no command", form->path, form->command);
+			bool is_there = false;
+			for (const struct site_part *const *other = site_parts; *other; other++)
+				for (const struct site_page *page = (*other)->pages; page->path; page++)
+					is_there = is_there || strcmp(page->path, form->page) == 0;
+			if (!is_there)
+				fail_msg("/%s: there is no page %s", form->path, form->page);
+		}
+	}
+	assert_true(pages > 1);
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_full),
+	cmocka_unit_test(test_minimal),
+	cmocka_unit_test(test_check),
+	cmocka_unit_test(test_rows),
+};
+
+UNIT_TESTS(test_templates);
