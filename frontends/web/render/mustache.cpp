@@ -174,8 +174,7 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 	}
 
 	// The text of a cell of views; formats may read the members beside it.
-	static data cell_of(
-		const json_t *owner, const std::string &path, const std::string &rest, const json_t *value)
+	static data cell_of(const json_t *owner, const std::string &path, const std::string &rest, const json_t *value)
 	{
 		const std::string last = path == "." ? "value" : path.substr(path.rfind('.') + 1);
 		json_t *object = path == "." ? json_object() : json_incref(const_cast<json_t *>(owner));
@@ -243,7 +242,7 @@ find_unescaped(const std::string &text)
 	return "";
 }
 
-}
+} // namespace
 
 extern "C" bool
 mustache_render(struct buf *page, const char *name, const json_t *model, char **ret_unknown)
