@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Virtual environments for the tests, made by pip: FOLDER/python with torch, Triton and JAX, FOLDER/cuda with NVIDIA's
 toolkit of nvcc's version, FOLDER/discord and FOLDER/github with what the fakes of these and their proofs need, FOLDER/modal with
-the client of Modal, FOLDER/web with independent clients of the frontend web.
+the client of Modal, FOLDER/web with independent clients of the frontend web, FOLDER/browser with what drives a browser.
 
     environments.py FOLDER [--large-torch | --only NAME...]
 
@@ -54,8 +54,11 @@ GITHUB_PACKAGES = ("aiohttp==3.14.*", "PyYAML==6.*", "openapi-core==0.23.*", "Py
 # What holds the frontend web to OpenAPI and to Prometheus' text format, and what KernelBot's server, which proves tests/peers/popcorn, runs on.
 WEB_PACKAGES = ("schemathesis==4.32.*", "openapi-spec-validator==0.9.*", "prometheus-client==0.26.*", "fastapi==0.165.*", "uvicorn==0.54.*",
                 "python-multipart==0.0.*")
+# What drives Debian's Chromium, which playwright does not download, and looks for what keeps people from using a page.
+BROWSER_PACKAGES = ("playwright==1.65.*", "axe-playwright-python==0.1.*")
 # What `--only` and PARTS name, but for the toolkit, which is of nvcc's version.
-PACKAGES = {"python": PYTHON_PACKAGES, "discord": DISCORD_PACKAGES, "modal": MODAL_PACKAGES, "github": GITHUB_PACKAGES, "web": WEB_PACKAGES}
+PACKAGES = {"python": PYTHON_PACKAGES, "discord": DISCORD_PACKAGES, "modal": MODAL_PACKAGES, "github": GITHUB_PACKAGES, "web": WEB_PACKAGES,
+            "browser": BROWSER_PACKAGES}
 # Imported once: this shows that they can be, and leaves their bytecode, which neither runs in the sandbox nor the fakes, which are
 # started often, write themselves.
 MODULES = {
@@ -65,6 +68,7 @@ MODULES = {
     "modal": ("modal", "modal._utils.async_utils"),
     "github": ("aiohttp.web", "yaml", "openapi_core.testing", "github", "githubkit.exception"),
     "web": ("schemathesis", "openapi_spec_validator", "prometheus_client.parser", "jsonschema", "requests", "fastapi", "uvicorn"),
+    "browser": ("playwright.sync_api", "axe_playwright_python.sync_playwright"),
 }
 
 PIP = ("-m", "pip", "install", "--only-binary=:all:", "--no-compile", "--no-input", "--disable-pip-version-check",
@@ -300,6 +304,7 @@ def install_cuda(folder, budget, _large):
 PARTS = {"discord": ("discord.py, hikari and aiohttp", install_packages, 200 * MB),
          "modal": ("the client of Modal", install_packages, 150 * MB),
          "web": ("schemathesis, prometheus-client and FastAPI", install_packages, 200 * MB),
+         "browser": ("playwright and axe", install_packages, 250 * MB),
          "github": ("PyGithub, githubkit and openapi-core", install_packages, 300 * MB),
          "python": ("torch 2, Triton and JAX", install_python, 4 * GB), "cuda": ("the CUDA toolkit", install_cuda, 2 * GB)}
 

@@ -69,6 +69,7 @@ ENVIRONMENTS = {
     "modal": "no environment with modal",
     "github": "no environment with PyGithub",
     "web": "no environment with schemathesis",
+    "browser": "no environment with playwright",
 }
 
 
