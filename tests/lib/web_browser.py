@@ -19,6 +19,7 @@ class Provider(http.server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.users, self.asked, self.claims, self.answer = {}, {}, {}, None
+        self.here = None  # the code of the user who sits at a real browser
         threading.Thread(target=self.serve_forever, daemon=True).start()
         self.url = f"http://127.0.0.1:{self.server_port}"
 
@@ -52,6 +53,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.say(200, {**answer, **({"id_token": f"e30.{encoded}.none"} if provider.claims is not None else {})})
 
     def do_GET(self):
+        if self.path.startswith("/authorize?"):
+            asked = dict(urllib.parse.parse_qsl(self.path.partition("?")[2]))
+            self.server.asked[self.server.here] = asked
+            self.send_response(303)
+            self.send_header("Location", f"{asked['redirect_uri']}?{urllib.parse.urlencode({'code': self.server.here, 'state': asked['state']})}")
+            self.end_headers()
+            return
         user = self.server.users.get(self.headers.get("Authorization", "").removeprefix("Bearer "))
         self.say(200 if user else 401, user or {})
 
