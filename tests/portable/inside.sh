@@ -80,7 +80,7 @@ outgoing() {
 }
 with_libcurl() {
 	chmod -R u+w "$folder" && unpack "$files/http.tar.xz" && outgoing "cannot be reached: Connection refused" &&
-		kettle plugin test "$folder/lib/kettle/plugins/discord.so"
+		kettle plugin test "$folder/lib/kettle/plugins/discord.so" && kettle plugin info web
 }
 # alone LEVEL: kettle-exec from its own archive, which finds nothing of the other one. Its libraries are not on this system.
 alone() {
