@@ -215,16 +215,6 @@ add_site(struct visit *visit, const char *template, const char *title, const str
 void
 site_complete(struct visit *visit, const struct site_page *page)
 {
-	struct kettle_error err = {0};
-	visit->mend = NULL;
-	if (page->check && page->check(visit, &err) < 0) {
-		visit_fail(visit, &err);
-		return;
-	}
-	if (page->respond) {
-		page->respond(visit);
-		return;
-	}
 	add_site(visit, page->template, page->title, page);
 	if (page->finish)
 		page->finish(visit, json_object_get(visit->data, "model"));
@@ -233,8 +223,16 @@ site_complete(struct visit *visit, const struct site_page *page)
 static void
 show_page(struct visit *visit, const struct site_page *page, unsigned status)
 {
-	site_complete(visit, page);
-	show(visit, page->template, status);
+	struct kettle_error err = {0};
+	visit->mend = NULL;
+	if (page->check && page->check(visit, &err) < 0) {
+		visit_fail(visit, &err);
+	} else if (page->respond) {
+		page->respond(visit);
+	} else {
+		site_complete(visit, page);
+		show(visit, page->template, status);
+	}
 }
 
 /* ---- errors ---- */
