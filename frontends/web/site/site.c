@@ -318,11 +318,68 @@ mend_read(struct visit *visit, const struct kettle_error *err)
 	return true;
 }
 
+/* Shows the page, with what a command has refused. */
+static void
+show_read(struct visit *visit)
+{
+	bool is_refused = site_model(visit, "form");
+	show_page(visit, page_of(visit), is_refused ? (unsigned)member_int(visit->data, "refused") : STATUS_OK);
+}
+
+/* Adds what a command has refused to the model. */
+static void
+add_refusal(struct visit *visit, const struct kettle_error *err)
+{
+	struct kettle_error told;
+	error_tell(visit->web->host, err, &told);
+	json_object_set_new(json_object_get(visit->data, "model"), "form",
+		json_pack("{s:O, s:s, s:s}", "fields", json_object_get(visit->data, "fields"), "error", told.message, "member",
+			told.member));
+	json_object_set_new(visit->data, "refused", json_integer(kettle_error_http(err->code)));
+	json_object_set_new(visit->data, "retry_s", json_integer(err->retry_s));
+}
+
+static void
+on_step(struct visit *visit, json_t *result)
+{
+	json_object_set(json_object_get(visit->data, "model"), "answer", result);
+	read_next(visit);
+}
+
+static bool
+mend_step(struct visit *visit, const struct kettle_error *err)
+{
+	add_refusal(visit, err);
+	show_read(visit);
+	return true;
+}
+
+/* Calls the next command of a page's `step`; false: there is none. */
+static bool
+take_step(struct visit *visit)
+{
+	json_t *args = NULL;
+	const struct site_page *page = page_of(visit);
+	const char *command = page->step ? page->step(visit, &args) : NULL;
+	if (!command)
+		return false;
+	json_object_update_new(
+		json_object_get(visit->data, "model"), json_pack("{s:s, s:O}", "command", command, "args", args));
+	visit->mend = mend_step;
+	visit_call(visit, command, args, on_step);
+	return true;
+}
+
 static void
 read_next(struct visit *visit)
 {
 	const struct site_page *page = page_of(visit);
 	json_int_t done = member_int(visit->data, "read");
+	if (page->guard && !page->guard(visit)) {
+		visit->mend = NULL;
+		visit_refuse(visit, KETTLE_ENOENT, "There is nothing at this address.");
+		return;
+	}
 	for (; page->reads[done].command; done++) {
 		const struct site_read *read = &page->reads[done];
 		json_t *args = read->args ? read->args(visit) : json_object();
@@ -333,7 +390,9 @@ read_next(struct visit *visit)
 		visit_call(visit, read->command, args, on_read);
 		return;
 	}
-	show_page(visit, page, site_model(visit, "form") ? (unsigned)member_int(visit->data, "refused") : STATUS_OK);
+	json_object_set_new(visit->data, "read", json_integer(done));
+	if (!take_step(visit))
+		show_read(visit);
 }
 
 static void
@@ -450,15 +509,9 @@ static bool
 mend_form(struct visit *visit, const struct kettle_error *err)
 {
 	const struct site_form *form = visit->about;
-	struct kettle_error told;
 	if (visit->actor == visit->web->anonymous)
 		return false;
-	error_tell(visit->web->host, err, &told);
-	json_object_set_new(json_object_get(visit->data, "model"), "form",
-		json_pack("{s:O, s:s, s:s}", "fields", json_object_get(visit->data, "fields"), "error", told.message, "member",
-			told.member));
-	json_object_set_new(visit->data, "refused", json_integer(kettle_error_http(err->code)));
-	json_object_set_new(visit->data, "retry_s", json_integer(err->retry_s));
+	add_refusal(visit, err);
 	visit->about = page_with(form->page);
 	visit->mend = NULL;
 	start_page(visit, NULL);
@@ -472,6 +525,11 @@ start_form(struct visit *visit, json_t *result)
 	struct kettle_error err = {0};
 	if (form->check && form->check(visit, &err) < 0) {
 		visit_fail(visit, &err);
+		return;
+	}
+	if (!form->command && !form->run) {
+		visit->about = page_with(form->page);
+		start_page(visit, NULL);
 		return;
 	}
 	visit->mend = mend_form;

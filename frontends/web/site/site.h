@@ -41,12 +41,19 @@ struct site_page {
 	bool needs_user;                      /* others are sent to log in */
 	bool kept;                            /* for browsers without a session */
 	bool public;                          /* all get what those without a session get */
+	/* Or NULL. false: this visit finds nothing at the address. Asked before the first read and after each. */
+	bool (*guard)(const struct visit *visit);
+	/*
+	 * Or NULL. After the reads, and again after each answer: a further command to call, NULL: none. In the model its
+	 * answer is `answer`, its name `command`, its arguments `args`; what it refuses is there as of a form.
+	 */
+	const char *(*step)(const struct visit *visit, json_t **ret_args);
 };
 
 struct site_form {
 	const char *path; /* of its POST */
 	const char *page; /* the path of the page that shows what is refused; it has the same segments at its beginning */
-	const char *command;                        /* called as the user */
+	const char *command;                        /* called as the user; NULL: `run`, or the page's `step`, has the commands */
 	json_t *(*args)(const struct visit *visit); /* from site_field and the path; new reference */
 	const char *next;                           /* where the browser goes then; `result` in the model is the answer */
 	int (*check)(const struct visit *visit, struct kettle_error *err); /* or NULL: whether the command is called */
