@@ -2,9 +2,141 @@
 /* The devices. */
 #include <config.h>
 
+#include "web/site/devices.h"
+
+#include <string.h>
+
+#include "base/json_access.h"
+#include "base/xalloc.h"
 #include "web/site/parts.h"
 
+#define MINE 50 /* newest submissions, among which those that wait or run are looked for */
+
+/* What waits for a machine's answer is left to others: the page shows what is known. */
+static json_t *
+args_devices(const struct visit *visit)
+{
+	(void)visit;
+	return json_pack("{s:b}", "known", 1);
+}
+
+static json_t *
+args_me(const struct visit *visit)
+{
+	return site_user(visit) ? json_object() : NULL;
+}
+
+static json_t *
+args_mine(const struct visit *visit)
+{
+	return site_user(visit) ? json_pack("{s:i}", "limit", MINE) : NULL;
+}
+
+/* The members of a map as rows {"name", "value"}, null where there is none. New reference. */
+static json_t *
+rows_of(const json_t *map)
+{
+	json_t *rows = json_array();
+	json_object_each(map, name, value)
+		json_array_append_new(rows, json_pack("{s:s, s:O}", "name", name, "value", value));
+	if (json_array_size(rows) > 0)
+		return rows;
+	json_decref(rows);
+	return json_null();
+}
+
+/* A copy of an object in which members that an answer may leave out are null. names: NULL at the end. New reference. */
+static json_t *
+filled(const json_t *object, const char *const *names)
+{
+	json_t *copy = json_copy((json_t *)object);
+	for (; *names; names++)
+		if (!json_object_get(copy, *names))
+			json_object_set_new(copy, *names, json_null());
+	return copy;
+}
+
+static json_t *
+calibration_of(const json_t *calibration)
+{
+	json_t *rows = json_array();
+	if (!calibration) {
+		json_decref(rows);
+		return json_null();
+	}
+	json_object_each(json_object_get(calibration, "names"), name, ns) {
+		json_t *spread = json_object_get(json_object_get(calibration, "spreads"), name);
+		json_array_append_new(rows, json_pack("{s:s, s:O, s:o}", "name", name, "ns", ns, "percent",
+										spread ? json_sprintf("%.2g", json_number_value(spread) * 100) : json_null()));
+	}
+	return json_pack("{s:O, s:O, s:o}", "at", json_object_get(calibration, "at"), "changed",
+		json_object_get(calibration, "changed"), "rows", rows);
+}
+
+static json_t *
+unit_of(const json_t *given)
+{
+	static const char *const names[] = {
+		"reason", "cause", "obstacle", "model", "version", "level", "machine", "gpus", "gpu_error", NULL};
+	json_t *unit = filled(given, names), *packages = json_array();
+	json_object_each(json_object_get(given, "packages"), tool, versions)
+		json_array_append_new(packages, json_pack("{s:s, s:o}", "tool", tool, "versions", rows_of(versions)));
+	json_object_set_new(unit, "tools", rows_of(json_object_get(given, "tools")));
+	json_object_set_new(unit, "packages", packages);
+	json_object_set_new(unit, "calibration", calibration_of(json_object_get(given, "calibration")));
+	json_object_set_new(unit, "off", json_boolean(member_is(unit, "state", "disabled")));
+	json_array_each_at(json_object_get(given, "gpus"), i, gpu) {
+		static const char *const of_gpu[] = {"name", "driver", "memory", "temperature", "throttle", NULL};
+		if (i == 0)
+			json_object_set_new(unit, "gpus", json_array());
+		json_array_append_new(json_object_get(unit, "gpus"), filled(gpu, of_gpu));
+	}
+	return unit;
+}
+
+/* The user's submissions that a device has not ended. New reference. */
+static json_t *
+mine_on(const json_t *submissions, const char *device)
+{
+	json_t *mine = json_array();
+	json_array_each(submissions, submission)
+		json_array_each(json_object_get(submission, "runs"), run)
+			if (member_is(run, "gpu_type", device) &&
+				(member_is(run, "state", "queued") || member_is(run, "state", "running")))
+				json_array_append_new(
+					mine, json_pack("{s:O, s:O, s:O}", "id", json_object_get(submission, "id"), "board",
+							  json_object_get(submission, "leaderboard_name"), "state", json_object_get(run, "state")));
+	return mine;
+}
+
+void
+devices_finish(const struct visit *visit, json_t *model)
+{
+	static const char *const names[] = {"waits", "wait_s", "paused", "budget", "remarks", NULL};
+	json_t *devices = json_array();
+	json_array_each(json_object_get(model, "devices"), given) {
+		json_t *device = filled(given, names), *units = json_array();
+		json_array_each(json_object_get(given, "units"), unit)
+			json_array_append_new(units, unit_of(unit));
+		json_object_set_new(device, "units", units);
+		json_object_set_new(device, "mine", mine_on(json_object_get(model, "mine"), json_text_or_empty(given, "name")));
+		json_array_append_new(devices, device);
+	}
+	json_object_set_new(model, "devices", devices);
+	const json_t *me = site_model(visit, "me");
+	json_object_set_new(
+		model, "operates", json_boolean(member_is(me, "role", "admin") || member_is(me, "role", "creator")));
+}
+
 static const struct site_page pages[] = {
+	{.path = "devices",
+		.template = "devices",
+		.title = "Devices",
+		.data = "/api/v1/device.list",
+		.reads = {{"devices", "device.list", args_devices, false}, {"me", "user.show", args_me, true},
+			{"mine", "submission.list", args_mine, true}},
+		.finish = devices_finish,
+		.kept = true},
 	{.path = NULL},
 };
 

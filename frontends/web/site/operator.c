@@ -1,14 +1,670 @@
 /* SPDX-License-Identifier: MIT */
-/* What organisers and operators do. */
+/*
+ * What organisers and operators do.
+ *
+ * Theory of operation. The pages show answers, and link to forms of commands, with arguments filled in. A form is made
+ * from the row of its command; which commands have one, the table of actions says. An action that asks shows first what
+ * it will do; the same form, with all fields hidden and `confirmed`, then does it. Its answer is shown by the view of the
+ * command. Rights are the core's; the guards only hide the pages from those who can do nothing there.
+ */
 #include <config.h>
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/csv.h"
+#include "base/json_access.h"
+#include "base/xalloc.h"
+#include "common/template.h"
+#include "common/view.h"
+#include "web/api/api.h"
+#include "web/site/devices.h"
 #include "web/site/parts.h"
 
+#define ROWS 100   /* on a page of a list */
+#define CODES 1000 /* invites of a file */
+#define LIST_SPACES " ,\t\r\n"
+#define FILE_NAME ".name" /* fields of a file that was sent before */
+#define FILE_CONTENT ".base64"
+
+/* Of an action: it is confirmed before it is done; it takes something away; it may take minutes. */
+enum { ASKS = 1, TAKES = 2, SLOW = 4 };
+
+struct action {
+	const char *command, *title;
+	unsigned flags;
+	const char *shown; /* template over the answer, in place of the command's view; or NULL */
+	/* A command that makes an argument; member: of its answer, which keeps its name in the argument; NULL: all of it. */
+	const char *source, *argument, *member;
+};
+
+/* clang-format off */
+static const struct action actions[] = {
+	{.command = "leaderboard.create", .title = "Create a leaderboard", .flags = ASKS | SLOW, .source = "task.unpack", .argument = "task"},
+	{.command = "leaderboard.update", .title = "Change a leaderboard", .flags = ASKS | SLOW, .source = "task.unpack", .argument = "task"},
+	{.command = "leaderboard.rate_limit", .title = "Set a rate limit", .flags = 0},
+	{.command = "leaderboard.delete", .title = "Delete a leaderboard", .flags = ASKS | TAKES},
+	{.command = "competition.sync", .title = "Create and update leaderboards from a repository", .flags = ASKS | SLOW, .source = "competition.fetch", .argument = "problems", .member = "sets",
+		.shown = "{plan@@{action} {name}{devices? on {devices:and}}; deadline {deadline?{deadline}|none}{changes?; changes {changes:and}}"
+			"{differs?; the task runs differently: {differs}}{scores=left?; {ranked} places in the rankings are lost}\n}"
+			"{unchanged@@{}: unchanged\n}{skipped@@{name} is left out: {reason}\n}{errors@@{name} is wrong: {error}\n}"
+			"{absent@@{} is no longer in the file; the leaderboard stays unchanged\n}"},
+	{.command = "competition.show", .title = "Show a competition", .flags = 0},
+	{.command = "invite.create", .title = "Create invites", .flags = 0},
+	{.command = "invite.revoke", .title = "Revoke an invite", .flags = ASKS | TAKES},
+	{.command = "submission.flag", .title = "Mark a submission as a cheat", .flags = ASKS | TAKES},
+	{.command = "submission.unflag", .title = "Remove the mark as a cheat", .flags = ASKS},
+	{.command = "submission.rerun", .title = "Run a submission again", .flags = ASKS,
+		.shown = "Submission {id} to {leaderboard} runs again on {devices:and}.\n"},
+	{.command = "submission.cancel", .title = "Cancel a submission", .flags = ASKS},
+	{.command = "submission.delete", .title = "Delete a submission", .flags = ASKS | TAKES},
+	{.command = "submission.delete_all", .title = "Delete all submissions of a user", .flags = ASKS | TAKES},
+	{.command = "user.ban", .title = "Ban a user", .flags = ASKS | TAKES},
+	{.command = "user.unban", .title = "Lift a ban", .flags = ASKS},
+	{.command = "user.role", .title = "Give a user a role", .flags = ASKS},
+	{.command = "user.merge", .title = "Merge two users", .flags = ASKS | TAKES},
+	{.command = "user.delete", .title = "Remove a user", .flags = ASKS | TAKES},
+	{.command = "device.disable", .title = "Disable units", .flags = ASKS | TAKES},
+	{.command = "device.enable", .title = "Enable units", .flags = 0},
+	{.command = "device.calibrate", .title = "Measure the speed of devices", .flags = ASKS | SLOW,
+		.shown = "{units@@{unit}: {state}{error?: {error}}\n{remarks@@{}\n}}"},
+	{.command = "device.verify", .title = "Run known submissions", .flags = ASKS | SLOW},
+	{.command = "admin.pause", .title = "Accept no more submissions", .flags = ASKS | TAKES},
+	{.command = "admin.resume", .title = "Accept submissions again", .flags = ASKS},
+	{.command = "admin.verify", .title = "Check the database", .flags = SLOW},
+	{.command = "admin.gc", .title = "Remove what is no longer needed", .flags = ASKS | SLOW,
+		.shown = "Freed: {artifacts} files of jobs ({artifact_bytes:bytes}), {logs} logs, {events} events, {tokens} tokens and codes, {blobs} "
+			"contents ({blob_bytes:bytes}), {folders} folders ({folder_bytes:bytes}), {database_bytes:bytes} of the database.\n"},
+	{.command = "config.reload", .title = "Reload the configuration", .flags = ASKS,
+		.shown = "{reloaded@@{key} {change}.\n}{restart@@{key} {change}; this needs a restart.\n}{reloaded?|{restart?|Nothing has changed.\n}}"},
+};
+/* clang-format on */
+
+/* ---- who may see it ---- */
+
+static bool
+has_role(const struct visit *visit, const char *role)
+{
+	return member_is(site_model(visit, "me"), "role", role);
+}
+
+/* `me` is read first; before that, only a session is needed. */
+static bool
+may_operate(const struct visit *visit)
+{
+	return site_user(visit) && (!site_model(visit, "me") || has_role(visit, "creator") || has_role(visit, "admin"));
+}
+
+static bool
+may_administer(const struct visit *visit)
+{
+	return site_user(visit) && (!site_model(visit, "me") || has_role(visit, "admin"));
+}
+
+/* A leaderboard is its creator's and the admins'. */
+static bool
+may_organise(const struct visit *visit)
+{
+	const json_t *board = site_model(visit, "board"), *me = site_model(visit, "me");
+	const char *creator = json_text_or_empty(json_object_get(board, "leaderboard"), "creator");
+	return may_operate(visit) && (!board || has_role(visit, "admin") || member_is(me, "user_name", creator));
+}
+
+/* NULL: the address names none. */
+static const struct action *
+action_of(const struct visit *visit)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		if (strcmp(actions[i].command, site_segment(visit, 2)) == 0)
+			return &actions[i];
+	return NULL;
+}
+
+static json_t *
+row_of(const struct visit *visit, const char *command)
+{
+	return json_object_get(visit->web->commands, command);
+}
+
+static bool
+may_act(const struct visit *visit)
+{
+	const struct action *action = action_of(visit);
+	return action &&
+		   (member_is(row_of(visit, action->command), "right", "admin") ? may_administer : may_operate)(visit);
+}
+
+/* ---- arguments from fields ---- */
+
+/* A file that is sent now, or was sent with the step before; NULL: none. New reference. */
+static json_t *
+file_of(const struct visit *visit, const char *name)
+{
+	json_t *sent = json_object_get(json_object_get(visit->data, "fields"), name);
+	AUTO_FREE char *name_field = xasprintf("%s" FILE_NAME, name), *content = xasprintf("%s" FILE_CONTENT, name);
+	if (json_is_object(sent))
+		return json_incref(sent);
+	return json_pack("{s:s*, s:s*}", "name", site_field(visit, name_field), "base64", site_field(visit, content));
+}
+
+/* Browsers end lines by CR and LF. New reference. */
+static json_t *
+text_value(const json_t *argument, const char *text)
+{
+	AUTO_FREE char *clean = xstrdup(text);
+	char *to = clean;
+	for (const char *at = clean; *at; at++)
+		if (at[0] != '\r' || at[1] != '\n')
+			*to++ = *at;
+	*to = '\0';
+	return api_value(argument, clean);
+}
+
+static json_t *
+list_value(const json_t *argument, const char *text)
+{
+	json_t *list = json_array();
+	for (const char *at = text + strspn(text, LIST_SPACES); *at; at += strspn(at, LIST_SPACES)) {
+		size_t len = strcspn(at, LIST_SPACES);
+		AUTO_FREE char *item = xstrndup(at, len);
+		json_array_append_new(list, api_value(argument, item));
+		at += len;
+	}
+	return list;
+}
+
+/* The arguments of a command that the fields have. New reference. */
+static json_t *
+args_of(const struct visit *visit, const char *command)
+{
+	json_t *args = json_object();
+	json_array_each(json_object_get(row_of(visit, command), "args"), argument) {
+		const char *name = json_text_or_empty(argument, "name"), *text = site_field(visit, name);
+		AUTO_JSON json_t *file = member_is(argument, "type", "file") ? file_of(visit, name) : NULL;
+		if (json_object_size(file) > 0)
+			json_object_set(args, name, file);
+		else if (text)
+			json_object_set_new(
+				args, name, (member_true(argument, "repeated") ? list_value : text_value)(argument, text));
+	}
+	return args;
+}
+
+static const json_t *
+find_argument(const struct visit *visit, const char *command, const char *name)
+{
+	return list_find(json_object_get(row_of(visit, command), "args"), "name", name);
+}
+
+/* Whether args lack one that the command needs: then the core refuses them, and says which. */
+static bool
+lacks_one(const struct visit *visit, const char *command, const json_t *args)
+{
+	json_array_each(json_object_get(row_of(visit, command), "args"), argument)
+		if (member_true(argument, "required") && !json_object_get(args, json_text_or_empty(argument, "name")))
+			return true;
+	return false;
+}
+
+/* The arguments of an action, with what its source has made. New reference. */
+static json_t *
+action_args(const struct visit *visit, const struct action *action)
+{
+	json_t *args = args_of(visit, action->command), *made = site_model(visit, "answer");
+	if (action->source && made)
+		json_object_set_new(args, action->argument,
+			action->member ? json_pack("{s:O}", action->member, json_object_get(made, action->member))
+						   : json_incref(made));
+	return args;
+}
+
+/* Whether the source of an action has something to make: what must be there, or was sent. */
+static bool
+has_source(const struct visit *visit, const struct action *action)
+{
+	AUTO_JSON json_t *args = action->source ? args_of(visit, action->source) : NULL;
+	const json_t *argument = args ? find_argument(visit, action->command, action->argument) : NULL;
+	return argument && (member_true(argument, "required") || json_object_get(args, "file"));
+}
+
+static const char *
+step(const struct visit *visit, json_t **ret_args)
+{
+	const struct action *action = action_of(visit);
+	const char *last = json_string_value(site_model(visit, "command"));
+	bool asks = (action->flags & ASKS) && !site_field(visit, "confirmed");
+	if (!json_object_get(visit->data, "fields") || (last && strcmp(last, action->command) == 0))
+		return NULL;
+	if (!last && has_source(visit, action)) {
+		*ret_args = args_of(visit, action->source);
+		return action->source;
+	}
+	AUTO_JSON json_t *args = action_args(visit, action);
+	if (asks && !find_argument(visit, action->command, "dry_run") && !lacks_one(visit, action->command, args))
+		return NULL;
+	if (asks && find_argument(visit, action->command, "dry_run"))
+		json_object_set_new(args, "dry_run", json_true());
+	*ret_args = STEAL(args);
+	return action->command;
+}
+
+/* ---- the form ---- */
+
+/* Whether people write several lines. */
+static bool
+is_long(const json_t *argument)
+{
+	return member_is(argument, "name", "description");
+}
+
+/* The values to choose from, the empty one first where it may be left out; null: it is written. New reference. */
+static json_t *
+options_of(const json_t *argument, const char *value)
+{
+	json_t *choices = json_object_get(argument, "choices"), *options = json_array();
+	AUTO_JSON json_t *answers = json_pack("[s, s]", "yes", "no");
+	const char *usual = json_array_size(choices) ? json_text_or_null(argument, "default") : "no";
+	if (json_array_size(choices) == 0 && !member_is(argument, "type", "bool")) {
+		json_decref(options);
+		return json_null();
+	}
+	if (!member_true(argument, "required"))
+		json_array_append_new(
+			options, json_pack("{s:s, s:o, s:b}", "value", "", "text",
+						 usual ? json_sprintf("default: %s", usual) : json_string("not given"), "chosen", 0));
+	json_array_each(choices, choice)
+		json_array_append_new(options, json_pack("{s:O, s:O, s:b}", "value", choice, "text", choice, "chosen",
+										   strcmp(json_string_value(choice), value) == 0));
+	json_array_each(json_array_size(choices) ? NULL : answers, answer) {
+		const char *as = strcmp(json_string_value(answer), "yes") == 0 ? "true" : "false";
+		json_array_append_new(
+			options, json_pack("{s:s, s:O, s:b}", "value", as, "text", answer, "chosen", strcmp(as, value) == 0));
+	}
+	return options;
+}
+
+/* The argument that was refused: of what a source makes, the source's first. "" or NULL: none. */
+static const char *
+refused_argument(const struct visit *visit)
+{
+	const struct action *action = action_of(visit);
+	const char *member = json_text_or_null(site_model(visit, "form"), "member");
+	const char *last = json_string_value(site_model(visit, "command"));
+	bool has_made = action->source && member && strcmp(member, action->argument) == 0;
+	bool makes = action->source && member && !*member && last && strcmp(last, action->source) == 0;
+	if (!has_made && !makes)
+		return member;
+	return json_text_or_null(json_array_get(json_object_get(row_of(visit, action->source), "args"), 0), "name");
+}
+
+static json_t *
+control_of(const struct visit *visit, const json_t *argument, bool needed)
+{
+	const char *name = json_text_or_empty(argument, "name");
+	const char *value = site_field(visit, name) ? site_field(visit, name) : site_query(visit, name);
+	bool is_file = member_is(argument, "type", "file"),
+		 is_wrong = refused_argument(visit) && strcmp(refused_argument(visit), name) == 0;
+	bool is_number = member_is(argument, "type", "int") || member_is(argument, "type", "id");
+	json_t *options = options_of(argument, value ? value : ""), *file = is_file ? file_of(visit, name) : json_null();
+	bool is_kept = json_object_size(file) > 0, is_text = !is_file && json_is_null(options) && !is_long(argument);
+	json_t *control = json_pack("{s:s, s:s, s:O?, s:s?, s:b, s:o, s:b, s:b, s:b, s:b, s:b, s:o, s:s?}", "name", name,
+		"value", value ? value : "", "help", json_object_get(argument, "help"), "given", value, "required",
+		needed && member_true(argument, "required") && !is_kept, "options", options, "is_text", is_text, "is_number",
+		is_number, "is_file", is_file, "is_long", is_long(argument), "is_list", member_true(argument, "repeated"),
+		"kept", is_kept ? json_incref(file) : json_null(), "wrong",
+		is_wrong ? json_text_or_null(site_model(visit, "form"), "error") : NULL);
+	json_decref(file);
+	return control;
+}
+
+/*
+ * Adds the controls of a command's arguments, but those that another has as well and those that no form shows. needed:
+ * whether the required ones must be given.
+ */
+static void
+add_controls(const struct visit *visit, json_t *controls, const char *command, bool needed)
+{
+	const struct action *action = action_of(visit);
+	bool is_source = strcmp(command, action->command) != 0;
+	json_array_each(json_object_get(row_of(visit, command), "args"), argument) {
+		const char *name = json_text_or_empty(argument, "name");
+		bool is_made = !is_source && action->argument && strcmp(name, action->argument) == 0;
+		if (is_made)
+			add_controls(visit, controls, action->source, member_true(argument, "required"));
+		else if (strcmp(name, "dry_run") != 0 && strcmp(name, "choose") != 0 &&
+				 !(is_source && find_argument(visit, action->command, name)))
+			json_array_append_new(controls, control_of(visit, argument, needed));
+	}
+}
+
+/* An answer as text. New string. */
+static char *
+shown(const struct visit *visit, const struct action *action)
+{
+	char *text = NULL;
+	size_t size = 0;
+	json_t *answer = site_model(visit, "answer"), *args = site_model(visit, "args");
+	struct term term = {.out = term_memory(&text, &size)};
+	if (action->shown)
+		template_put(&term, action->shown, answer, args);
+	else
+		view_print(&term, json_object_get(row_of(visit, action->command), "view"), answer, args, site_user(visit));
+	(void)fclose(term.out);
+	return text;
+}
+
+/* The names of an object's members. New reference. */
+static json_t *
+names_of(const json_t *object)
+{
+	json_t *names = json_array();
+	json_object_each(object, name, member)
+		json_array_append_new(names, member ? json_string(name) : NULL);
+	return names;
+}
+
+/* What a task that was sent would make; null: none was. New reference. */
+static json_t *
+plan_of(const struct visit *visit)
+{
+	json_t *made = site_model(visit, "answer");
+	if (!json_object_get(made, "yml"))
+		return json_null();
+	return json_pack("{s:O, s:O, s:O, s:O, s:o, s:o}", "name", json_object_get(made, "name"), "yml",
+		json_object_get(made, "yml"), "hash", json_object_get(made, "hash"), "remarks",
+		json_object_get(made, "remarks"), "files", names_of(json_object_get(made, "files")), "languages",
+		names_of(json_object_get(made, "templates")));
+}
+
+/* Where the form was opened: a page of a leaderboard; null: elsewhere. New reference. */
+static json_t *
+back_of(const struct visit *visit)
+{
+	static const char *const lists[] = {"invite", "submission"};
+	const char *board = site_field(visit, "board") ? site_field(visit, "board") : site_query(visit, "board");
+	const char *group = site_segment(visit, 2), *list = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		if (strncmp(group, lists[i], strlen(lists[i])) == 0)
+			list = lists[i];
+	return board ? json_pack("{s:s, s:s?}", "board", board, "list", list) : json_null();
+}
+
+static void
+finish_act(const struct visit *visit, json_t *model)
+{
+	const struct action *action = action_of(visit);
+	const json_t *row = row_of(visit, action->command);
+	const char *last = json_string_value(site_model(visit, "command"));
+	bool is_refused = site_model(visit, "form"), is_sent = json_object_get(visit->data, "fields") && !is_refused;
+	bool is_shown = is_sent && last && strcmp(last, action->command) == 0;
+	bool asks = is_sent && (action->flags & ASKS) && !site_field(visit, "confirmed");
+	AUTO_FREE char *text = is_shown ? shown(visit, action) : NULL;
+	json_t *plan = asks ? plan_of(visit) : json_null(), *controls = json_array();
+	add_controls(visit, controls, action->command, true);
+	bool is_placed = is_refused && refused_argument(visit) && list_find(controls, "name", refused_argument(visit));
+	json_object_update_new(
+		model, json_pack("{s:O?, s:b, s:b, s:b, s:b, s:b, s:s?, s:o, s:o, s:o}", "details",
+				   json_object_get(row, "details"), "is_slow", (action->flags & SLOW) != 0, "takes",
+				   (action->flags & TAKES) != 0, "asks", asks, "is_done", is_shown && !asks, "is_unplaced",
+				   is_refused && !is_placed, "text", text, "plan", plan, "controls", controls, "back", back_of(visit)));
+	json_object_set_new(json_object_get(model, "site"), "title", json_string(action->title));
+	if (!is_refused)
+		json_object_set_new(model, "form", json_null());
+}
+
+/* ---- lists ---- */
+
+static json_int_t
+offset_of(const struct visit *visit)
+{
+	json_int_t page = site_number(visit, "page");
+	return page > 1 ? (page - 1) * ROWS : 0;
+}
+
+/* Adds the numbers of the pages before and after this one. */
+static void
+add_pages(const struct visit *visit, json_t *model, const json_t *rows)
+{
+	json_int_t page = offset_of(visit) / ROWS + 1;
+	json_object_set_new(model, "before", page > 1 ? json_integer(page - 1) : json_null());
+	json_object_set_new(model, "after", json_array_size(rows) == ROWS ? json_integer(page + 1) : json_null());
+}
+
+static json_t *
+args_users(const struct visit *visit)
+{
+	return json_pack("{s:i, s:I, s:s*, s:o*}", "limit", ROWS, "offset", offset_of(visit), "role",
+		site_query(visit, "role"), "banned", site_query(visit, "banned") ? json_true() : NULL);
+}
+
+static void
+finish_users(const struct visit *visit, json_t *model)
+{
+	add_pages(visit, model, json_object_get(model, "users"));
+	json_object_set_new(model, "role", json_pack("s?", site_query(visit, "role")));
+	json_object_set_new(model, "banned", json_boolean(site_query(visit, "banned")));
+}
+
+static json_t *
+args_user(const struct visit *visit)
+{
+	return json_pack("{s:o}", "name", json_sprintf("#%s", site_segment(visit, 2)));
+}
+
+static json_t *
+args_boards(const struct visit *visit)
+{
+	(void)visit;
+	return json_pack("{s:b, s:b}", "all", 1, "short", 1);
+}
+
+/* An admin has all leaderboards, a creator their own. */
+static void
+finish_boards(const struct visit *visit, json_t *model)
+{
+	json_t *mine = json_array();
+	json_array_each(json_object_get(model, "boards"), board)
+		if (has_role(visit, "admin") ||
+			member_is(board, "creator", json_text_or_empty(site_model(visit, "me"), "user_name")))
+			json_array_append(mine, board);
+	json_object_set_new(model, "boards", mine);
+}
+
+static json_t *
+args_board(const struct visit *visit)
+{
+	return json_pack("{s:s, s:i}", "name", site_segment(visit, 2), "limit", 1);
+}
+
+static json_t *
+args_limits(const struct visit *visit)
+{
+	return json_pack("{s:s}", "name", site_segment(visit, 2));
+}
+
+/* A file has as many as an answer may have. */
+static json_t *
+args_invites(const struct visit *visit)
+{
+	bool is_file = strcmp(site_segment(visit, 3), "invites.csv") == 0;
+	return json_pack(
+		"{s:s, s:i, s:I}", "name", site_segment(visit, 2), "limit", is_file ? CODES : ROWS, "offset", offset_of(visit));
+}
+
+/* The address that an invite's code is added to, absolute if the server knows its own. */
+static void
+finish_invites(const struct visit *visit, json_t *model)
+{
+	AUTO_FREE char *join = web_address(visit->web, "/join/");
+	json_object_set_new(model, "join", json_string(join));
+	add_pages(visit, model, json_object_get(json_object_get(model, "invites"), "invites"));
+}
+
+static char *
+csv_invites(const struct visit *visit)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = term_memory(&text, &size);
+	const char *join = json_string_value(site_model(visit, "join"));
+	AUTO_JSON json_t *names = json_pack("{s:n, s:n, s:n, s:n}", "code", "link", "claimed_by", "claimed_at");
+	csv_put(out, names, true);
+	json_array_each(json_object_get(site_model(visit, "invites"), "invites"), invite) {
+		const char *code = json_text_or_empty(invite, "code");
+		AUTO_JSON json_t *row =
+			json_pack("{s:s, s:o, s:O?, s:O?}", "code", code, "link", json_sprintf("%s%s", join, code), "claimed_by",
+				json_object_get(invite, "user_name"), "claimed_at", json_object_get(invite, "claimed_at"));
+		csv_put(out, row, false);
+	}
+	(void)fclose(out);
+	return text;
+}
+
+static json_t *
+args_submissions(const struct visit *visit)
+{
+	return json_pack("{s:s, s:b, s:i, s:I}", "leaderboard", site_segment(visit, 2), "all", 1, "limit", ROWS, "offset",
+		offset_of(visit));
+}
+
+static void
+finish_submissions(const struct visit *visit, json_t *model)
+{
+	add_pages(visit, model, json_object_get(model, "submissions"));
+}
+
+/* ---- the first page ---- */
+
+static json_t *
+args_known(const struct visit *visit)
+{
+	(void)visit;
+	return json_pack("{s:b}", "known", 1);
+}
+
+/* Of all leaderboards and days, unless the address says less. */
+static json_t *
+args_stats(const struct visit *visit)
+{
+	return has_role(visit, "admin") ? json_pack("{s:s*, s:b}", "leaderboard", site_query(visit, "board"), "last_day",
+										  site_query(visit, "last_day") != NULL)
+									: NULL;
+}
+
+/* Adds to each device what the statistics have of it, null where that is nothing. */
+static void
+add_counts(json_t *devices, const json_t *stats)
+{
+	static const char *const names[] = {
+		"num_run", "runs_passed", "runs_scored", "avg_delay", "max_delay", "total_runtime"};
+	json_array_each(devices, device)
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+			AUTO_FREE char *name = xasprintf("%s.%s", names[i], json_text_or_empty(device, "name"));
+			json_object_update_new(device, json_pack("{s:O?}", names[i], json_object_get(stats, name)));
+		}
+}
+
+static void
+finish_overview(const struct visit *visit, json_t *model)
+{
+	static const char *const figures[][2] = {{"num_submissions", "Submissions"}, {"sub_waiting", "Waiting"},
+		{"num_users", "Users"}, {"num_unique_codes", "Different codes"}};
+	const json_t *stats = json_object_get(json_object_get(model, "stats"), "stats");
+	json_t *rows = json_array();
+	for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
+		json_array_append_new(
+			rows, json_pack("{s:s, s:O?}", "text", figures[i][1], "value", json_object_get(stats, figures[i][0])));
+	json_object_set_new(model, "figures", rows);
+	json_object_set_new(model, "is_admin", json_boolean(has_role(visit, "admin")));
+	if (!stats)
+		json_object_set_new(model, "stats", json_null());
+	devices_finish(visit, model);
+	add_counts(json_object_get(model, "devices"), stats);
+	json_object_update_new(model, json_pack("{s:s?, s:b}", "board", site_query(visit, "board"), "last_day",
+									  site_query(visit, "last_day") != NULL));
+}
+
+/* ---- the rows ---- */
+
+#define ME \
+	{ \
+		"me", "user.show", NULL, false \
+	}
+#define BOARD \
+	{ \
+		"board", "leaderboard.show", args_board, false \
+	}
+#define ARGUMENTS "name leaderboard board device unit user id code role into provider category "
+
 static const struct site_page pages[] = {
+	{.path = "operator",
+		.query = "board last_day ",
+		.template = "operator",
+		.title = "Operation",
+		.reads = {ME, {"devices", "device.list", args_known, false}, {"stats", "admin.stats", args_stats, false}},
+		.guard = may_operate,
+		.finish = finish_overview},
+	{.path = "operator/users",
+		.query = "role banned page ",
+		.template = "operator_users",
+		.title = "Users",
+		.reads = {ME, {"users", "user.list", args_users, false}},
+		.guard = may_administer,
+		.finish = finish_users},
+	{.path = "operator/user/*",
+		.template = "operator_user",
+		.title = "{user.user_name}",
+		.reads = {ME, {"user", "user.show", args_user, false}},
+		.guard = may_administer},
+	{.path = "operator/boards",
+		.template = "operator_boards",
+		.title = "Leaderboards and competitions",
+		.reads = {ME, {"boards", "leaderboard.list", args_boards, false},
+			{"competitions", "competition.list", NULL, false}},
+		.guard = may_operate,
+		.finish = finish_boards},
+	{.path = "operator/board/*",
+		.template = "operator_board",
+		.title = "{board.leaderboard.name}",
+		.reads = {ME, BOARD, {"limits", "leaderboard.rate_limits", args_limits, false}},
+		.guard = may_organise},
+	{.path = "operator/board/*/invites",
+		.query = "page ",
+		.template = "operator_invites",
+		.title = "Invites to {board.leaderboard.name}",
+		.reads = {ME, BOARD, {"invites", "invite.list", args_invites, false}},
+		.guard = may_organise,
+		.finish = finish_invites},
+	{.path = "operator/board/*/invites.csv",
+		.query = "page ",
+		.template = "operator_invites",
+		.title = "Invites",
+		.reads = {ME, BOARD, {"invites", "invite.list", args_invites, false}},
+		.guard = may_organise,
+		.finish = finish_invites,
+		.csv = csv_invites},
+	{.path = "operator/board/*/submissions",
+		.query = "page ",
+		.template = "operator_submissions",
+		.title = "Submissions to {board.leaderboard.name}",
+		.reads = {ME, BOARD, {"submissions", "submission.list", args_submissions, false}},
+		.guard = may_organise,
+		.finish = finish_submissions},
+	{.path = "operator/do/*",
+		.query = ARGUMENTS,
+		.template = "operator_do",
+		.title = "Operation",
+		.reads = {ME},
+		.guard = may_act,
+		.step = step,
+		.finish = finish_act},
 	{.path = NULL},
 };
 
 static const struct site_form forms[] = {
+	{.path = "operator/do/*", .page = "operator/do/*"},
 	{.path = NULL},
 };
 

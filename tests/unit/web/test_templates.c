@@ -250,7 +250,24 @@ query_of(const struct site_page *page, const char *value)
 	return query;
 }
 
-/* A visit to a page, in which `*` of its path is 1. */
+/* What stands for `*` in a path. */
+static const char *
+segment_of(const struct site_page *page)
+{
+	return strcmp(page->path, "operator/do/*") == 0 ? "leaderboard.create" : PLAIN;
+}
+
+static json_t *
+commands_by_name(void)
+{
+	json_t *named = json_object();
+	AUTO_JSON json_t *rows = command_data(commands);
+	json_array_each(rows, row)
+		json_object_set(named, json_text_or_empty(row, "name"), row);
+	return named;
+}
+
+/* A visit to a page. */
 static void
 fake_open(struct fake *fake, const struct site_page *page, bool user, bool full)
 {
@@ -258,7 +275,7 @@ fake_open(struct fake *fake, const struct site_page *page, bool user, bool full)
 	AUTO_BUF struct buf url = {0};
 	for (const char *at = page->path; *at;) {
 		size_t len = strcspn(at, "/");
-		AUTO_FREE char *segment = *at == '*' ? xstrdup(PLAIN) : xstrndup(at, len);
+		AUTO_FREE char *segment = *at == '*' ? xstrdup(segment_of(page)) : xstrndup(at, len);
 		json_array_append_new(path, json_string(segment));
 		buf_printf(&url, "/%s", segment);
 		at += len + (at[len] == '/');
@@ -270,6 +287,7 @@ fake_open(struct fake *fake, const struct site_page *page, bool user, bool full)
 		(struct http_request){.server = &fake->server, .url = fake->url, .query = fake->url + strlen(fake->url)};
 	fake->web = (struct web){.host = &host,
 		.options = full ? json_pack("{s:s}", "url", "https://kettle.test") : json_object(),
+		.commands = commands_by_name(),
 		.anonymous = json_object()};
 	fake->visit = (struct visit){.web = &fake->web,
 		.request = &fake->request,
@@ -283,7 +301,7 @@ fake_open(struct fake *fake, const struct site_page *page, bool user, bool full)
 static void
 fake_close(struct fake *fake)
 {
-	json_decref_all(fake->visit.actor, fake->visit.data, fake->web.options, fake->web.anonymous);
+	json_decref_all(fake->visit.actor, fake->visit.data, fake->web.options, fake->web.anonymous, fake->web.commands);
 	(void)pthread_mutex_destroy(&fake->server.lock);
 	free(fake->url);
 }
