@@ -29,7 +29,7 @@
 #include "web/api/operations.h"
 #include "web/api/pages.h"
 #include "web/visit/respond.h"
-#include "web/site/site.h"
+#include "web/site/parts.h"
 #include "web/visit/visit.h"
 #include "web/visit/web.h"
 
@@ -111,6 +111,9 @@ struct frontend {
 	void *stopped_arg;
 };
 
+const struct site_part *const site_parts[] = {&part_boards, &part_board, &part_live, &part_task, &part_submit,
+	&part_submission, &part_diff, &part_user, &part_devices, &part_operator, &part_join, NULL};
+
 /* ---- routes ---- */
 
 static void
@@ -183,14 +186,14 @@ on_request(void *arg, struct http_request *request)
 
 /* How much body a request may have; 0: nothing reads it. */
 static size_t
-body_max(const struct http_request *request)
+body_max(const struct web *web, const struct http_request *request)
 {
 	if (http_method(request) == HTTP_POST && segment_is(request, 0, "api"))
 		return API_BODY_MAX;
 	size_t max = compat_body_max(request);
 	if (max == 0 && http_method(request) == HTTP_POST)
 		max = accounts_body_max(request);
-	return max ? max : site_body_max(request);
+	return max ? max : site_body_max(web, request);
 }
 
 /* What the server itself refuses: in the form of the errors of its address, where that can be read. */
@@ -199,8 +202,7 @@ on_refused(void *arg, struct http_request *request, unsigned status)
 {
 	char sentence[80] = "The head or the path of the request is malformed or ambiguous.";
 	int code = KETTLE_EINVAL;
-	size_t max = body_max(request);
-	(void)arg;
+	size_t max = body_max(&((struct frontend *)arg)->web, request);
 	if (status == STATUS_LENGTH_REQUIRED) {
 		(void)strcpy(sentence, "The request needs a Content-Length.");
 	} else if (status == STATUS_TOO_LARGE) {
@@ -223,7 +225,7 @@ on_refused(void *arg, struct http_request *request, unsigned status)
 static size_t
 on_head(void *arg, struct http_request *request)
 {
-	size_t max = body_max(request);
+	size_t max = body_max(&((struct frontend *)arg)->web, request);
 	/* What no address takes is read, and refused by its method or path. */
 	if (max == 0)
 		return IGNORED_MAX;
@@ -387,6 +389,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	struct web *web = &frontend->web;
 	(void)err;
 	web->host = host;
+	web->parts = site_parts;
 	web->records = json_object();
 	web->anonymous = json_pack("{s:s, s:s, s:s}", "provider", "web", "subject", "nobody", "name", "nobody");
 	web->self = json_pack("{s:s, s:s, s:s, s:s}", "provider", "web", "subject", "web", "name", "web", "role", "admin");

@@ -22,6 +22,7 @@
 #include "web/api/api.h"
 #include "web/site/devices.h"
 #include "web/site/parts.h"
+#include "web/visit/respond.h"
 
 #define ROWS 100   /* on a page of a list */
 #define CODES 1000 /* invites of a file */
@@ -502,13 +503,13 @@ finish_invites(const struct visit *visit, json_t *model)
 	add_pages(visit, model, json_object_get(json_object_get(model, "invites"), "invites"));
 }
 
-static char *
-csv_invites(const struct visit *visit)
+static void
+respond_invites(struct visit *visit)
 {
 	char *text = NULL;
 	size_t size = 0;
 	FILE *out = term_memory(&text, &size);
-	const char *join = json_string_value(site_model(visit, "join"));
+	AUTO_FREE char *join = web_address(visit->web, "/join/");
 	AUTO_JSON json_t *names = json_pack("{s:n, s:n, s:n, s:n}", "code", "link", "claimed_by", "claimed_at");
 	csv_put(out, names, true);
 	json_array_each(json_object_get(site_model(visit, "invites"), "invites"), invite) {
@@ -519,7 +520,9 @@ csv_invites(const struct visit *visit)
 		csv_put(out, row, false);
 	}
 	(void)fclose(out);
-	return text;
+	respond_text(visit->request, STATUS_OK, "text/csv; charset=utf-8", text);
+	free(text);
+	visit_end(visit);
 }
 
 static json_t *
@@ -639,12 +642,9 @@ static const struct site_page pages[] = {
 		.finish = finish_invites},
 	{.path = "operator/board/*/invites.csv",
 		.query = "page ",
-		.template = "operator_invites",
-		.title = "Invites",
 		.reads = {ME, BOARD, {"invites", "invite.list", args_invites, false}},
 		.guard = may_organise,
-		.finish = finish_invites,
-		.csv = csv_invites},
+		.respond = respond_invites},
 	{.path = "operator/board/*/submissions",
 		.query = "page ",
 		.template = "operator_submissions",

@@ -12,5 +12,5 @@ struct site_part {
 
 extern const struct site_part part_boards, part_board, part_live, part_task, part_submit, part_submission, part_diff,
 	part_user, part_devices, part_operator, part_join;
-/* All of them, NULL at the end. */
+/* All of them, NULL at the end; of web.c. */
 extern const struct site_part *const site_parts[];

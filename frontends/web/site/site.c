@@ -29,9 +29,6 @@
 #include "web/site/parts.h"
 #include "web/visit/respond.h"
 
-const struct site_part *const site_parts[] = {&part_boards, &part_board, &part_live, &part_task, &part_submit,
-	&part_submission, &part_diff, &part_user, &part_devices, &part_operator, &part_join, NULL};
-
 #define FORM_MAX (SITE_FILE_MAX + (64u << 10)) /* a file and the other fields */
 
 /* ---- what the request says ---- */
@@ -476,10 +473,10 @@ serve_page(struct web *web, struct http_request *request, const struct site_page
 /* ---- forms ---- */
 
 static const struct site_page *
-page_with(const char *path)
+page_with(const struct web *web, const char *path)
 {
-	for (size_t i = 0; site_parts[i]; i++)
-		for (const struct site_page *page = site_parts[i]->pages; page->path; page++)
+	for (size_t i = 0; web->parts[i]; i++)
+		for (const struct site_page *page = web->parts[i]->pages; page->path; page++)
 			if (strcmp(page->path, path) == 0)
 				return page;
 	return NULL;
@@ -494,7 +491,7 @@ site_done(struct visit *visit, json_t *result)
 	visit->mend = NULL;
 	if (form->shows) {
 		json_object_set(visit->data, "model", model);
-		add_site(visit, form->shows, page_with(form->page)->title, NULL);
+		add_site(visit, form->shows, page_with(visit->web, form->page)->title, NULL);
 		show(visit, form->shows, STATUS_OK);
 		return;
 	}
@@ -512,7 +509,7 @@ mend_form(struct visit *visit, const struct kettle_error *err)
 	if (visit->actor == visit->web->anonymous)
 		return false;
 	add_refusal(visit, err);
-	visit->about = page_with(form->page);
+	visit->about = page_with(visit->web, form->page);
 	visit->mend = NULL;
 	start_page(visit, NULL);
 	return true;
@@ -528,7 +525,7 @@ start_form(struct visit *visit, json_t *result)
 		return;
 	}
 	if (!form->command && !form->run) {
-		visit->about = page_with(form->page);
+		visit->about = page_with(visit->web, form->page);
 		start_page(visit, NULL);
 		return;
 	}
@@ -612,20 +609,20 @@ is_read(const struct http_request *request)
 }
 
 static const struct site_form *
-find_form(const struct http_request *request)
+find_form(const struct web *web, const struct http_request *request)
 {
-	for (size_t i = 0; site_parts[i] && http_method(request) == HTTP_POST; i++)
-		for (const struct site_form *form = site_parts[i]->forms; form->path; form++)
+	for (size_t i = 0; web->parts[i] && http_method(request) == HTTP_POST; i++)
+		for (const struct site_form *form = web->parts[i]->forms; form->path; form++)
 			if (matches(request, form->path))
 				return form;
 	return NULL;
 }
 
 static const struct site_page *
-find_page(const struct http_request *request)
+find_page(const struct web *web, const struct http_request *request)
 {
-	for (size_t i = 0; site_parts[i]; i++)
-		for (const struct site_page *page = site_parts[i]->pages; page->path; page++)
+	for (size_t i = 0; web->parts[i]; i++)
+		for (const struct site_page *page = web->parts[i]->pages; page->path; page++)
 			if (matches(request, page->path))
 				return page;
 	return NULL;
@@ -635,8 +632,8 @@ bool
 site_request(struct web *web, struct http_request *request)
 {
 	const char *first = http_segment(request, 0), *second = first ? http_segment(request, 1) : NULL;
-	const struct site_form *form = find_form(request);
-	const struct site_page *page = find_page(request);
+	const struct site_form *form = find_form(web, request);
+	const struct site_page *page = find_page(web, request);
 	bool is_asset = first && second && strcmp(first, "assets") == 0 && !http_segment(request, 2);
 	if (form)
 		serve_form(web, request, form);
@@ -652,7 +649,7 @@ site_request(struct web *web, struct http_request *request)
 }
 
 size_t
-site_body_max(const struct http_request *request)
+site_body_max(const struct web *web, const struct http_request *request)
 {
-	return find_form(request) ? FORM_MAX : 0;
+	return find_form(web, request) ? FORM_MAX : 0;
 }

@@ -53,7 +53,7 @@ struct site_page {
 struct site_form {
 	const char *path; /* of its POST */
 	const char *page; /* the path of the page that shows what is refused; it has the same segments at its beginning */
-	const char *command;                        /* called as the user; NULL: `run`, or the page's `step`, has the commands */
+	const char *command; /* called as the user; NULL: `run`, or the page's `step`, has the commands */
 	json_t *(*args)(const struct visit *visit); /* from site_field and the path; new reference */
 	const char *next;                           /* where the browser goes then; `result` in the model is the answer */
 	int (*check)(const struct visit *visit, struct kettle_error *err); /* or NULL: whether the command is called */
@@ -65,7 +65,7 @@ struct site_form {
 /* Answers a request for a page, a form or an asset; false: it is for something else. On the server's thread. */
 bool site_request(struct web *web, struct http_request *request);
 /* How much body such a request may have; 0: it is for something else. */
-size_t site_body_max(const struct http_request *request);
+size_t site_body_max(const struct web *web, const struct http_request *request);
 /* Answers with a page of an error, in place of JSON, where the client is a browser; false: it is none. */
 bool site_refuse(struct web *web, struct http_request *request, unsigned status, const char *sentence);
 /* Adds to the model of a page whose answers are read what it computes, and `site`. */

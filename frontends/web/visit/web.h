@@ -29,7 +29,8 @@ struct web {
 	struct visits *visits;      /* visit.h */
 	struct pages *pages;        /* pages.h */
 	struct feeds *feeds;        /* feeds.h */
-	json_t *records;            /* the loop's: see site/live.c */
+	const struct site_part *const *parts; /* site/parts.h */
+	json_t *records;                      /* the loop's: see site/live.c */
 };
 
 /* The address of a path below the option `url`. New string. [any] */
