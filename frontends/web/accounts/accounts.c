@@ -13,7 +13,7 @@
 #include "base/xalloc.h"
 #include "web/accounts/provider.h"
 #include "web/accounts/session.h"
-#include "http/html.h"
+#include "http/percent.h"
 #include "common/recent.h"
 #include "web/visit/respond.h"
 
@@ -23,19 +23,49 @@
 
 /* ---- /login ---- */
 
+/* Where to log in, or to add an account to the user, who may be NULL. code: of the login of a program, or NULL. */
 static void
-show_login(struct web *web, struct http_request *request)
+show_providers(struct web *web, struct http_request *request, const char *user, const char *next, const char *code)
 {
-	AUTO_JSON json_t *query = visit_query(request, NULL);
-	AUTO_BUF struct buf content = {0};
-	const char *session = session_cookie_value(web, request, SESSION);
-	if (!providers_add_links(web, &content, "Log in by", "", json_text_or_empty(query, "next")))
-		buf_adds(&content, "<p>This server has no provider of logins. Make a token with <code>kettle token "
-						   "create</code>.</p>\n");
-	else if (*session)
-		(void)providers_add_links(
-			web, &content, "Add to the user who is logged in here an account of", "join=1&amp;", "");
-	html_respond(request, STATUS_OK, "Log in", &content, 0);
+	AUTO_BUF struct buf encoded = {0};
+	percent_add(&encoded, session_local_path(next));
+	session_show(web, request, STATUS_OK, "login", code ? "Confirm a login" : "Log in", user,
+		json_pack("{s:o, s:s, s:s, s:s?}", "providers", providers_list(web), "next", encoded.data, "next_path",
+			session_local_path(next), "code", code));
+}
+
+static void
+show_login(struct visit *visit, json_t *result)
+{
+	AUTO_JSON json_t *query = visit_query(visit->request, NULL);
+	(void)result;
+	show_providers(visit->web, visit->request, session_user(visit), json_text_or_empty(query, "next"), NULL);
+}
+
+static void
+start_login(struct visit *visit, json_t *result)
+{
+	show_login(visit, result);
+	visit_end(visit);
+}
+
+/* A session that has ended is none. */
+static void
+fail_login(struct visit *visit, const struct kettle_error *err)
+{
+	if (err->code == KETTLE_EACCES)
+		show_login(visit, NULL);
+	else
+		session_fail(visit, err);
+}
+
+static void
+serve_login(struct web *web, struct http_request *request)
+{
+	if (http_method(request) == HTTP_GET || http_method(request) == HTTP_HEAD)
+		visit_begin(web, request, session_cookie_value(web, request, SESSION), 0, start_login, fail_login, NULL, NULL);
+	else
+		respond_not_allowed(request, "GET, HEAD");
 }
 
 /* ---- questions that a button answers ---- */
@@ -44,15 +74,9 @@ show_login(struct web *web, struct http_request *request)
 static void
 show_entry(struct web *web, struct http_request *request, const char *login)
 {
-	AUTO_BUF struct buf content = {0};
 	AUTO_FREE char *path = xasprintf("/link/%s", login);
-	html_printf(&content,
-		"<p>A program wants to act as you. Confirm only a login that you began yourself.</p>\n<p>On a command line "
-		"where you are a user: <code>kettle login confirm %s</code></p>\n",
-		login);
-	(void)providers_add_links(web, &content, "Log in by", "", path);
 	if (*login)
-		html_respond(request, STATUS_OK, "Confirm a login", &content, 0);
+		show_providers(web, request, NULL, path, login);
 	else
 		session_redirect(request, "/login", NULL);
 }
@@ -65,7 +89,7 @@ fail(struct visit *visit, const struct kettle_error *err)
 	if (has_ended && http_method(visit->request) != HTTP_POST)
 		show_entry(visit->web, visit->request, json_text_or_empty(visit->data, "login"));
 	else
-		session_fail(visit, err);
+		session_respond_error(visit->web, visit->request, session_user(visit), err);
 }
 
 /* A question that a button answers: a command that takes a code, and tells what would happen, or with a POST does it. */
@@ -98,7 +122,7 @@ serve_question(struct web *web, struct http_request *request, visit_fn start, co
 	if (method != HTTP_GET && method != HTTP_HEAD && method != HTTP_POST)
 		respond_not_allowed(request, "GET, HEAD, POST");
 	else if (method == HTTP_POST && !session_sent_form(web, request, session))
-		session_respond(request, FORBIDDEN, FAILED_TITLE, "The form belongs to another session: open the page again.");
+		session_respond(web, request, FORBIDDEN, NULL, "The form belongs to another session: open the page again.");
 	else if (!*session)
 		show_entry(web, request, login);
 	else
@@ -111,7 +135,7 @@ static void
 respond_done(struct visit *visit, const char *title, const char *one, const char *words, const char *other)
 {
 	AUTO_FREE char *sentence = xasprintf("%s is %s %s. You can close this page.", one, words, other);
-	session_respond(visit->request, STATUS_OK, title, sentence);
+	session_respond(visit->web, visit->request, STATUS_OK, title, sentence);
 	visit_end(visit);
 }
 
@@ -120,14 +144,7 @@ respond_done(struct visit *visit, const char *title, const char *one, const char
 static void
 show_asking(struct visit *visit, json_t *asking)
 {
-	const char *address = json_text_or_null(asking, "address");
-	bool is_here = !address || strcmp(address, "unix") == 0;
-	AUTO_FREE char *sentence = xasprintf("%s wants to act as you, %s. It began at %.16s UTC, from %s. %sConfirm only a "
-										 "login that you began yourself.",
-		json_text_or_empty(asking, "name"), json_text_or_empty(asking, "user_name"),
-		json_text_or_empty(asking, "begun"), is_here ? "this machine" : address,
-		member_true(asking, "resets") ? "Your earlier logins of that name end. " : "");
-	session_ask(visit, "Confirm a login", sentence, "Confirm");
+	session_ask(visit, "Confirm a login", "login", json_incref(asking), "Confirm");
 }
 
 static void
@@ -142,40 +159,17 @@ serve_code(struct web *web, struct http_request *request, const char *code)
 {
 	static const struct question question = {"login.confirm", show_asking, show_confirmed};
 	if (strlen(code) > CODE_MAX || code[strspn(code, CODE_LETTERS)])
-		session_respond(request, STATUS_NOT_FOUND, "Confirm a login", "There is no such code.");
+		session_respond(web, request, STATUS_NOT_FOUND, "Confirm a login", "There is no such code.");
 	else
 		serve_question(web, request, ask, code, code, &question);
 }
 
 /* ---- /auth/join/KEY ---- */
 
-/* Adds a user with all by which it is known: "ada (github: ada, discord: ada_l; 3 submissions)". */
-static void
-add_user(struct buf *text, const json_t *user)
-{
-	size_t i;
-	const json_t *identity;
-	buf_printf(text, "%s (", json_text_or_empty(user, "user_name"));
-	json_array_foreach(json_object_get(user, "identities"), i, identity)
-		buf_printf(text, "%s%s: %s", i ? ", " : "", json_text_or_empty(identity, "provider"),
-			json_text_or_empty(identity, "name"));
-	buf_printf(text, "; submissions: %lld)", (long long)member_int(user, "submissions"));
-}
-
 static void
 show_both(struct visit *visit, json_t *result)
 {
-	const json_t *from = json_object_get(result, "from"), *into = json_object_get(result, "into");
-	AUTO_BUF struct buf text = {0};
-	buf_adds(&text, "You are logged in as ");
-	add_user(&text, into);
-	buf_adds(&text, ". The account that you have just logged in to belongs to ");
-	add_user(&text, from);
-	buf_printf(&text,
-		". Join them, and %s gets the accounts, submissions, leaderboards and access of %s, which then is no longer a "
-		"separate user. This cannot be undone.",
-		json_text_or_empty(into, "user_name"), json_text_or_empty(from, "user_name"));
-	session_ask(visit, "Join two users", text.data, "Join them");
+	session_ask(visit, "Join two users", "users", json_incref(result), "Join them");
 }
 
 static void
@@ -195,7 +189,7 @@ serve_join(struct web *web, struct http_request *request, const char *key)
 	AUTO_JSON json_t *state = recent_get(web->states, key);
 	sha256_hex(session, strlen(session), hash);
 	if (!*session || !member_is(state, "session", hash))
-		session_respond(request, STATUS_NOT_FOUND, "Join two users",
+		session_respond(web, request, STATUS_NOT_FOUND, "Join two users",
 			"There are no users to join: log in, and begin again within ten minutes.");
 	else
 		serve_question(web, request, ask, "", json_text_or_empty(state, "code"), &question);
@@ -220,7 +214,7 @@ ask_logout(struct visit *visit, json_t *result)
 	if (http_method(visit->request) == HTTP_POST)
 		visit_call(visit, "token.revoke", json_pack("{s:s}", "name", SESSION_NAME), forget_session);
 	else
-		session_ask(visit, "Log out", "This logs you out in all browsers.", "Log out");
+		session_ask(visit, "Log out", "logout", json_true(), "Log out");
 }
 
 /* ---- routes ---- */
@@ -242,7 +236,7 @@ serve_auth(struct web *web, struct http_request *request)
 	if (http_method(request) != HTTP_GET)
 		respond_not_allowed(request, "GET");
 	else if (!provider)
-		session_respond(request, STATUS_NOT_FOUND, "Log in", "This server has no login provider of this name.");
+		session_respond(web, request, STATUS_NOT_FOUND, "Log in", "This server has no login provider of this name.");
 	else
 		(begins ? provider_start : provider_return)(web, request, provider);
 	return true;
@@ -259,7 +253,7 @@ accounts_request(struct web *web, struct http_request *request)
 	if (strcmp(first, "link") == 0 && second && !http_segment(request, 2))
 		serve_code(web, request, second);
 	else if (strcmp(first, "login") == 0 && !second)
-		show_login(web, request);
+		serve_login(web, request);
 	else if (strcmp(first, "logout") == 0 && !second)
 		serve_question(web, request, ask_logout, "", "", NULL);
 	else

@@ -35,14 +35,14 @@
 
 /* A kind of provider: where its users log in, by default, and what its user-info answer calls them. */
 static const struct provider {
-	const char *name, *scope, *subject, *user_name;
+	const char *name, *title, *scope, *subject, *user_name;
 	const char *authorize, *token, *user; /* addresses; NULL: by configuration alone */
 } providers[] = {
-	{"github", "read:user", "id", "login", "https://github.com/login/oauth/authorize",
+	{"github", "GitHub", "read:user", "id", "login", "https://github.com/login/oauth/authorize",
 		"https://github.com/login/oauth/access_token", "https://api.github.com/user"},
-	{"discord", "identify", "id", "username", "https://discord.com/oauth2/authorize",
+	{"discord", "Discord", "identify", "id", "username", "https://discord.com/oauth2/authorize",
 		"https://discord.com/api/oauth2/token", "https://discord.com/api/users/@me"},
-	{"oidc", "openid profile", "sub", "preferred_username", NULL, NULL, NULL},
+	{"oidc", "OpenID Connect", "openid profile", "sub", "preferred_username", NULL, NULL, NULL},
 };
 
 /* ---- configuration ---- */
@@ -81,31 +81,18 @@ provider_find(const struct web *web, const char *name)
 	return NULL;
 }
 
-bool
-providers_add_links(
-	const struct web *web, struct buf *content, const char *text, const char *parameter, const char *next)
+json_t *
+providers_list(const struct web *web)
 {
-	bool has_one = false;
-	for (size_t i = 0; i < ARRAY_SIZE(providers); i++) {
-		if (!is_configured(web, &providers[i]))
-			continue;
-		AUTO_BUF struct buf value = {0};
-		percent_add(&value, next);
-		buf_printf(content, "<p><a href=\"/auth/start/%s?%snext=%s\">%s %s</a></p>\n", providers[i].name, parameter,
-			value.data, text, providers[i].name);
-		has_one = true;
-	}
-	return has_one;
+	json_t *list = json_array();
+	for (size_t i = 0; i < ARRAY_SIZE(providers); i++)
+		if (is_configured(web, &providers[i]))
+			json_array_append_new(
+				list, json_pack("{s:s, s:s}", "name", providers[i].name, "title", providers[i].title));
+	return list;
 }
 
 /* ---- /auth/start/PROVIDER ---- */
-
-/* A path of this server, never another one. */
-static const char *
-local_path(const char *path)
-{
-	return path[0] == '/' && path[1] != '/' && !strchr(path, '\\') ? path : "/docs";
-}
 
 /* The verifier's SHA-256, as PKCE has it. */
 static char *
@@ -146,13 +133,13 @@ provider_start(struct web *web, struct http_request *request, const struct provi
 		(void)kettle_fail(
 			&err, KETTLE_ERATE, "Too many logins have begun at your address: finish one, or try again in ten minutes.");
 		err.retry_s = PROVIDER_STATE_MS / 1000;
-		session_respond_error(web, request, &err);
+		session_respond_error(web, request, NULL, &err);
 		return;
 	}
 	recent_put(web->states, state,
 		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:b}", "address", http_address(request), "provider", provider->name,
 			"browser", browser, "verifier", verifier, "nonce", nonce, "next",
-			local_path(json_text_or_empty(query, "next")), "joins", json_object_get(query, "join") != NULL),
+			session_local_path(json_text_or_empty(query, "next")), "joins", json_object_get(query, "join") != NULL),
 		PROVIDER_STATE_MS, 0);
 	const char *const parameters[][2] = {{"response_type", "code"},
 		{"client_id", option_of(web, provider, "client_id")}, {"redirect_uri", back}, {"scope", provider->scope},
@@ -340,14 +327,14 @@ provider_return(struct web *web, struct http_request *request, const struct prov
 	AUTO_JSON json_t *login = recent_take(web->states, json_text_or_empty(query, "state"));
 	sha256_hex(session, strlen(session), hash);
 	if (!member_is(login, "provider", provider->name) || !*browser || !member_is(login, "browser", browser))
-		session_respond(request, STATUS_BAD_REQUEST, FAILED_TITLE,
+		session_respond(web, request, STATUS_BAD_REQUEST, NULL,
 			"This login did not begin in this browser, or more than ten minutes ago: begin again.");
 	else if (member_true(login, "joins") && !*session)
-		session_respond(request, STATUS_BAD_REQUEST, FAILED_TITLE,
+		session_respond(web, request, STATUS_BAD_REQUEST, NULL,
 			"Log in first: an account is added to the user who is "
 			"logged in.");
 	else if (!code)
-		session_respond(request, STATUS_BAD_REQUEST, FAILED_TITLE, "The provider has refused the login.");
+		session_respond(web, request, STATUS_BAD_REQUEST, NULL, "The provider has refused the login.");
 	else
 		visit_begin(web, request, NULL, 0, exchange, session_fail,
 			json_pack("{s:O, s:s, s:s}", "login", login, "code", code, "session", hash), provider);

@@ -14,7 +14,8 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "http/form.h"
-#include "http/html.h"
+#include "web/render/assets.h"
+#include "web/render/mustache.h"
 #include "web/visit/respond.h"
 
 void
@@ -25,30 +26,83 @@ session_redirect(struct http_request *request, const char *address, const char *
 	http_answer(request, SEE_OTHER, http_content_new("text/plain", "", 0, headers));
 }
 
+const char *
+session_local_path(const char *path)
+{
+	return path[0] == '/' && path[1] != '/' && !strchr(path, '\\') ? path : "/";
+}
+
 /* ---- pages ---- */
 
-void
-session_respond(struct http_request *request, unsigned status, const char *title, const char *sentence)
+json_t *
+session_site(const struct web *web, const char *here, const char *template, const char *title, const char *user,
+	const char *session)
 {
-	AUTO_BUF struct buf content = {0};
-	html_printf(&content, "<p>%s</p>\n", sentence);
-	html_respond(request, status, title, &content, 0);
+	AUTO_FREE char *token = user ? session_form_token(web, session) : NULL;
+	AUTO_FREE char *url = json_text_or_null(web->options, "url") ? web_address(web, here) : NULL;
+	return json_pack("{s:s, s:s?, s:s?, s:s, s:s?, s:s?, s:n, s:n, s:n, s:o}", "page", template, "user", user, "token",
+		token, "here", here, "url", url, "title", title, "data", "about", "picture", "assets", assets_paths());
 }
 
 void
-session_respond_error(const struct web *web, struct http_request *request, const struct kettle_error *err)
+session_show(const struct web *web, struct http_request *request, unsigned status, const char *template,
+	const char *title, const char *user, json_t *model_take)
+{
+	const char *session = session_cookie_value(web, request, SESSION);
+	AUTO_JSON json_t *model = model_take, *site = session_site(web, http_path(request), template, title, user, session);
+	AUTO_BUF struct buf html = {0};
+	json_object_set_new(json_object_get(site, "assets"), "kettle", json_null());
+	json_object_set(model, "site", site);
+	(void)mustache_render(&html, template, model, NULL);
+	respond_page(request, status, &html, (unsigned)member_int(model, "retry_s"));
+}
+
+/* title: NULL: that of the status. */
+static void
+show_message(const struct web *web, struct http_request *request, unsigned status, const char *title, const char *user,
+	const char *sentence, unsigned retry_s)
+{
+	static const struct {
+		unsigned status;
+		const char *title;
+	} titles[] = {{STATUS_NOT_FOUND, "Not found"}, {FORBIDDEN, "Not allowed"},
+		{STATUS_UNAVAILABLE, "Not available now"}, {STATUS_TOO_MANY, "Too many requests"}};
+	const char *usual = "That did not work";
+	for (size_t i = 0; i < ARRAY_SIZE(titles); i++)
+		usual = status == titles[i].status ? titles[i].title : usual;
+	bool may_help =
+		(status == FORBIDDEN || status == STATUS_NOT_FOUND) && !*session_cookie_value(web, request, SESSION);
+	session_show(web, request, status, "message", title ? title : usual, user,
+		json_pack("{s:o, s:s, s:b, s:o}", "status", status == STATUS_OK ? json_null() : json_integer(status),
+			"sentence", sentence, "login", may_help, "retry_s", retry_s ? json_integer(retry_s) : json_null()));
+}
+
+void
+session_respond(
+	const struct web *web, struct http_request *request, unsigned status, const char *title, const char *sentence)
+{
+	show_message(web, request, status, title, NULL, sentence, 0);
+}
+
+void
+session_respond_error(
+	const struct web *web, struct http_request *request, const char *user, const struct kettle_error *err)
 {
 	struct kettle_error told;
-	AUTO_BUF struct buf content = {0};
 	error_tell(web->host, err, &told);
-	html_printf(&content, "<p>%s</p>\n", told.message);
-	html_respond(request, (unsigned)kettle_error_http(err->code), FAILED_TITLE, &content, err->retry_s);
+	show_message(web, request, (unsigned)kettle_error_http(err->code), NULL, user, told.message, err->retry_s);
+}
+
+const char *
+session_user(const struct visit *visit)
+{
+	return visit->actor == visit->web->anonymous ? NULL : json_text_or_null(visit->actor, "name");
 }
 
 void
 session_fail(struct visit *visit, const struct kettle_error *err)
 {
-	session_respond_error(visit->web, visit->request, err);
+	session_respond_error(visit->web, visit->request, NULL, err);
 }
 
 /* ---- forms ---- */
@@ -85,14 +139,10 @@ session_sent_form(const struct web *web, const struct http_request *request, con
 }
 
 void
-session_ask(struct visit *visit, const char *title, const char *sentence, const char *button)
+session_ask(struct visit *visit, const char *title, const char *about, json_t *value_take, const char *button)
 {
-	AUTO_FREE char *token = session_form_token(visit->web, session_cookie_value(visit->web, visit->request, SESSION));
-	AUTO_BUF struct buf content = {0};
-	html_printf(&content,
-		"<p>%s</p>\n<form method=\"post\"><input type=\"hidden\" name=\"token\" "
-		"value=\"%s\"><button>%s</button></form>\n",
-		sentence, token, button);
-	html_respond(visit->request, STATUS_OK, title, &content, 0);
+	json_t *model = json_pack("{s:n, s:n, s:n, s:s}", "login", "users", "logout", "button", button);
+	json_object_set_new(model, about, value_take);
+	session_show(visit->web, visit->request, STATUS_OK, "ask", title, session_user(visit), model);
 	visit_end(visit);
 }

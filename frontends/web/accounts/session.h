@@ -11,19 +11,38 @@
 #define SESSION_NAME "browser" /* of its token */
 #define SEE_OTHER 303
 #define FORBIDDEN 403
-#define FAILED_TITLE "That did not work"
 
 /* Sends the browser on; cookie may be NULL. */
 void session_redirect(struct http_request *request, const char *address, const char *cookie);
 
-/* A page with a sentence. */
-void session_respond(struct http_request *request, unsigned status, const char *title, const char *sentence);
-/* The page of an error, with Retry-After where the error says when to try again. */
-void session_respond_error(const struct web *web, struct http_request *request, const struct kettle_error *err);
-/* The same; a `fail` of visits. */
+/* The path if it is one of this server, else that of the first page. */
+const char *session_local_path(const char *path);
+
+/*
+ * What every page knows, `site` in its model: {"page": the name of the template, "user": its name or null, "token": of
+ * forms or null, "here": the path, "url": the absolute address or null, "title", "data": of the page as JSON or null,
+ * "about": the page in a sentence or null, "picture": the absolute address of one or null, "assets"}. title: or NULL; user: or NULL, else it has this session. New reference. [any]
+ */
+json_t *session_site(const struct web *web, const char *here, const char *template, const char *title, const char *user,
+	const char *session);
+/* Answers with a page that needs no script. user: or NULL. model_take may have "retry_s". [any] */
+void session_show(const struct web *web, struct http_request *request, unsigned status, const char *template,
+	const char *title, const char *user, json_t *model_take);
+/* A page with a sentence. title: or NULL, for that of the status. [any] */
+void session_respond(
+	const struct web *web, struct http_request *request, unsigned status, const char *title, const char *sentence);
+/* The page of an error, with Retry-After where the error says when to try again. user: or NULL. [any] */
+void session_respond_error(
+	const struct web *web, struct http_request *request, const char *user, const struct kettle_error *err);
+/* The same for nobody in particular; a `fail` of visits. */
 void session_fail(struct visit *visit, const struct kettle_error *err);
-/* A page with a sentence and a button, which sends a POST to the same address; ends the visit. */
-void session_ask(struct visit *visit, const char *title, const char *sentence, const char *button);
+/* The name of the visit's user; NULL: it has no session. Borrowed. */
+const char *session_user(const struct visit *visit);
+/*
+ * A page that says what a button would do, which sends a POST to the same address. about: the member of the template
+ * `ask` that says it, with this value. Ends the visit.
+ */
+void session_ask(struct visit *visit, const char *title, const char *about, json_t *value_take, const char *button);
 /* The token of a session's forms: no other site knows it. New string. */
 char *session_form_token(const struct web *web, const char *session);
 /* Whether a POST comes from a form of this session: it has its token (NULL: none), and Origin is this server. */

@@ -20,6 +20,8 @@ static const struct asset {
 } assets[] = {
 	{"style", "style.css", "text/css; charset=utf-8", asset_style},
 	{"kettle", "kettle.js", "text/javascript; charset=utf-8", asset_kettle},
+	{"icon", "favicon.ico", "image/svg+xml", asset_icon},
+	{"robots", "robots.txt", "text/plain; charset=utf-8", asset_robots},
 	{"chart", "chart.js", "text/javascript; charset=utf-8", asset_chart},
 	{"prism", "prism.js", "text/javascript; charset=utf-8", asset_prism},
 };

@@ -2,9 +2,6 @@
 /*
  * Pages and forms as visits, whose data are {"path": [segments], "query", "fields", "model", "read": how many reads are
  * done, "status", "key", "board", "changes": see api/pages.h}.
- *
- * `site` in the model: {"page": the name of the template, "user": name or null, "token": of forms, "here": the path, "title", "url": the absolute address
- * or null, "data": of the page as JSON or null, "about": of the page or null, "picture": the absolute address of one or null, "assets"}.
  */
 #include <config.h>
 
@@ -70,7 +67,7 @@ site_field(const struct visit *visit, const char *name)
 const char *
 site_user(const struct visit *visit)
 {
-	return visit->actor == visit->web->anonymous ? NULL : json_text_or_null(visit->actor, "name");
+	return session_user(visit);
 }
 
 json_t *
@@ -174,22 +171,11 @@ show(struct visit *visit, const char *template, unsigned status)
 	}
 }
 
-static json_t *
-cell_or_null(const char *template, const json_t *model)
+static char *
+cell_of(const char *template, const json_t *model)
 {
 	AUTO_FREE char *text = template ? template_text(template, model, NULL) : NULL;
-	return text && *text ? json_string(text) : json_null();
-}
-
-/* The absolute address of a path, which is a template of a cell; null without the option `url`. */
-static json_t *
-address_or_null(struct web *web, const char *template, const json_t *model)
-{
-	AUTO_JSON json_t *path = cell_or_null(template, model);
-	AUTO_FREE char *address = json_is_string(path) && json_text_or_null(web->options, "url")
-								  ? web_address(web, json_string_value(path))
-								  : NULL;
-	return address ? json_string(address) : json_null();
+	return text && *text ? STEAL(text) : NULL;
 }
 
 /* Adds `site` to the model. page: of which it tells what links show; NULL: of none. */
@@ -198,15 +184,15 @@ add_site(struct visit *visit, const char *template, const char *title, const str
 {
 	struct web *web = visit->web;
 	json_t *model = json_object_get(visit->data, "model");
-	const char *user = site_user(visit), *session = session_cookie_value(web, visit->request, SESSION);
-	const char *here = http_path(visit->request);
-	AUTO_FREE char *token = user ? session_form_token(web, session) : NULL;
-	AUTO_FREE char *url = json_text_or_null(web->options, "url") ? web_address(web, here) : NULL;
-	json_object_set_new(model, "site",
-		json_pack("{s:s, s:s?, s:s?, s:s, s:s?, s:o, s:o, s:o, s:o, s:o}", "page", template, "user", user, "token",
-			token, "here", here, "url", url, "title", cell_or_null(title, model), "data",
-			cell_or_null(page ? page->data : NULL, model), "about", cell_or_null(page ? page->about : NULL, model),
-			"picture", address_or_null(web, page ? page->picture : NULL, model), "assets", assets_paths()));
+	AUTO_FREE char *words = cell_of(title, model), *data = cell_of(page ? page->data : NULL, model);
+	AUTO_FREE char *about = cell_of(page ? page->about : NULL, model);
+	AUTO_FREE char *path = cell_of(page ? page->picture : NULL, model);
+	/* What links show needs an absolute address. */
+	AUTO_FREE char *picture = path && json_text_or_null(web->options, "url") ? web_address(web, path) : NULL;
+	json_t *site = session_site(web, http_path(visit->request), template, words, session_user(visit),
+		session_cookie_value(web, visit->request, SESSION));
+	json_object_update_new(site, json_pack("{s:s?, s:s?, s:s?}", "data", data, "about", about, "picture", picture));
+	json_object_set_new(model, "site", site);
 }
 
 void
@@ -245,7 +231,7 @@ forget_session(struct visit *visit, const struct kettle_error *err)
 		return false;
 	bool posts = http_method(visit->request) == HTTP_POST;
 	AUTO_FREE char *cookie = session_cookie(web, SESSION, "", 0);
-	session_redirect(visit->request, posts ? "/login" : http_path(visit->request), cookie);
+	session_redirect(visit->request, posts ? "/login" : session_local_path(http_path(visit->request)), cookie);
 	return true;
 }
 
@@ -253,33 +239,18 @@ forget_session(struct visit *visit, const struct kettle_error *err)
 static void
 fail(struct visit *visit, const struct kettle_error *err)
 {
-	struct kettle_error told;
-	if (forget_session(visit, err))
-		return;
-	error_tell(visit->web->host, err, &told);
-	AUTO_BUF struct buf html = {0};
-	AUTO_JSON json_t *model = json_pack("{s:i, s:s, s:s}", "status", kettle_error_http(err->code), "sentence",
-		told.message, "code", kettle_error_name(err->code));
-	json_object_set_new(visit->data, "model", json_incref(model));
-	add_site(visit, "message", "That did not work", NULL);
-	(void)mustache_render(&html, "message", model, NULL);
-	respond_page(visit->request, (unsigned)kettle_error_http(err->code), &html, err->retry_s);
+	if (!forget_session(visit, err))
+		session_respond_error(visit->web, visit->request, session_user(visit), err);
 }
 
 bool
 site_refuse(struct web *web, struct http_request *request, unsigned status, const char *sentence)
 {
 	const char *accept = http_header_value(request, "Accept");
-	if (!accept || !strstr(accept, "text/html"))
-		return false;
-	AUTO_BUF struct buf html = {0};
-	AUTO_JSON json_t *model = json_pack("{s:i, s:s, s:{s:s, s:n, s:n, s:s, s:n, s:n, s:n, s:n, s:s, s:o}}", "status",
-		(int)status, "sentence", sentence, "site", "page", "message", "user", "token", "here", http_path(request),
-		"url", "data", "about", "picture", "title", "That did not work", "assets", assets_paths());
-	(void)web;
-	(void)mustache_render(&html, "message", model, NULL);
-	respond_page(request, status, &html, 0);
-	return true;
+	bool is_browser = accept && strstr(accept, "text/html");
+	if (is_browser)
+		session_respond(web, request, status, NULL, sentence);
+	return is_browser;
 }
 
 /* ---- pages ---- */
@@ -586,9 +557,9 @@ serve_form(struct web *web, struct http_request *request, const struct site_form
 	const char *session = session_cookie_value(web, request, SESSION);
 	json_t *fields = fields_of(request, &err);
 	if (!fields) {
-		session_respond(request, (unsigned)kettle_error_http(err.code), FAILED_TITLE, err.message);
+		session_respond(web, request, (unsigned)kettle_error_http(err.code), NULL, err.message);
 	} else if (!session_token_is(web, request, session, json_text_or_null(fields, "token"))) {
-		session_respond(request, FORBIDDEN, FAILED_TITLE, "The form belongs to another session: open the page again.");
+		session_respond(web, request, FORBIDDEN, NULL, "The form belongs to another session: open the page again.");
 		json_decref(fields);
 	} else {
 		json_object_del(fields, "token");
@@ -634,7 +605,8 @@ site_request(struct web *web, struct http_request *request)
 	const char *first = http_segment(request, 0), *second = first ? http_segment(request, 1) : NULL;
 	const struct site_form *form = find_form(web, request);
 	const struct site_page *page = find_page(web, request);
-	bool is_asset = first && second && strcmp(first, "assets") == 0 && !http_segment(request, 2);
+	bool of_root = first && !second && (strcmp(first, "favicon.ico") == 0 || strcmp(first, "robots.txt") == 0);
+	bool is_asset = of_root || (second && strcmp(first, "assets") == 0 && !http_segment(request, 2));
 	if (form)
 		serve_form(web, request, form);
 	else if (!page && !is_asset)
@@ -644,7 +616,7 @@ site_request(struct web *web, struct http_request *request)
 	else if (page)
 		serve_page(web, request, page);
 	else
-		assets_request(web, request, second);
+		assets_request(web, request, of_root ? first : second);
 	return true;
 }
 
