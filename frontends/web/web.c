@@ -283,7 +283,7 @@ static void
 make_documents(struct frontend *frontend)
 {
 	AUTO_JSON json_t *document = openapi_make(&frontend->web);
-	AUTO_FREE char *openapi = json_dumps(document, JSON_COMPACT), *page = openapi_page(document);
+	AUTO_FREE char *openapi = json_dumps(document, JSON_COMPACT), *page = openapi_page(&frontend->web, document);
 	const char *const texts[] = {[OPENAPI] = openapi, [DOCS] = page, [HINTS] = openapi_hints};
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		frontend->documents[i].content =

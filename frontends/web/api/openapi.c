@@ -10,8 +10,9 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "web/accounts/session.h"
 #include "web/api/api.h"
-#include "http/html.h"
+#include "web/render/mustache.h"
 
 #include "frontends/web/api/openapi_json.h"
 
@@ -261,50 +262,164 @@ openapi_make(const struct web *web)
 
 /* ---- for people ---- */
 
-static void
-add_argument(struct buf *rows, const char *name, const json_t *schema, bool is_required)
+#define ANYTHING "any value"
+#define COMMANDS "/api/v1/"
+
+/* The type of a schema that is neither an array, a map nor a reference, in words; "": it is an object. New string. */
+static char *
+words_of(const json_t *schema)
 {
-	const json_t *type = json_object_get(schema, "type");
-	const char *kind = json_string_value(json_is_array(type) ? json_array_get(type, 0) : type);
-	html_printf(rows, "<tr><td><code>%s</code><td>%s%s<td>%s\n", name, kind ? kind : "",
-		is_required ? ", required" : "", json_text_or_empty(schema, "description"));
+	const json_t *types = json_object_get(schema, "type"), *first = json_array_get(types, 0);
+	const char *type = json_string_value(first ? first : types), *unit = json_text_or_null(schema, "x-unit");
+	AUTO_BUF struct buf words = {0};
+	json_array_each(json_object_get(schema, "enum"), choice)
+		buf_printf(&words, "%s%s", words.len ? ", " : "", json_is_string(choice) ? json_string_value(choice) : "null");
+	if (json_is_string(json_object_get(schema, "const")))
+		buf_adds(&words, json_text_or_empty(schema, "const"));
+	if (member_is(schema, "format", "date-time"))
+		type = "time";
+	if (words.len == 0)
+		buf_adds(&words, type ? type : ANYTHING);
+	if (unit)
+		buf_printf(&words, " (%s)", unit);
+	if (json_array_size(types) > 1 && !json_object_get(schema, "enum"))
+		buf_printf(&words, " or %s", json_string_value(json_array_get(types, 1)));
+	return buf_take(&words);
 }
 
-/* The arguments of an operation, in its path, query and body. */
+static void add_members(json_t *rows, const char *path, const json_t *schema, bool are_arguments);
+
+/*
+ * Adds a row for a value, {"name", "kind", "link": the name of an object of several answers or null, "note", "help"}, and
+ * one for each member.
+ */
 static void
-add_arguments(struct buf *page, const json_t *operation)
+add_value(json_t *rows, const char *name, const char *note, const json_t *schema, bool are_arguments)
 {
-	AUTO_BUF struct buf rows = {0};
-	json_t *content = json_object_get(json_object_get(operation, "requestBody"), "content");
-	const json_t *body = json_object_get(json_object_iter_value(json_object_iter(content)), "schema");
-	json_array_each(json_object_get(operation, "parameters"), parameter)
-		add_argument(&rows, json_text_or_empty(parameter, "name"), json_object_get(parameter, "schema"),
-			member_true(parameter, "required"));
-	json_object_each(json_object_get(body, "properties"), name, property)
-		add_argument(&rows, name, property, list_has_text(json_object_get(body, "required"), name));
-	if (rows.len)
-		buf_printf(page, "<table><tr><th>argument<th>type<th>meaning\n%s</table>\n", rows.data);
+	AUTO_BUF struct buf kind = {0};
+	const json_t *inner = schema;
+	for (const json_t *next = inner; next; inner = next ? next : inner) {
+		const json_t *items = json_object_get(inner, "items"), *more = json_object_get(inner, "additionalProperties");
+		next = items ? items : json_is_object(more) ? more : NULL;
+		if (next)
+			buf_adds(&kind, items ? "array of " : "map of ");
+	}
+	const char *reference = json_text_or_null(inner, "$ref"), *slash = reference ? strrchr(reference, '/') : NULL;
+	AUTO_FREE char *words = slash ? xstrdup("") : words_of(inner);
+	const char *usual = are_arguments ? json_text_or_null(schema, "default") : NULL;
+	AUTO_FREE char *with_default = usual ? xasprintf("default %s", usual) : NULL;
+	buf_adds(&kind, words);
+	json_array_append_new(rows,
+		json_pack("{s:s, s:s, s:s?, s:s, s:O?}", "name", name, "kind", kind.data, "link", slash ? slash + 1 : NULL,
+			"note", with_default ? with_default : note, "help", json_object_get(schema, "description")));
+	add_members(rows, name, inner, are_arguments);
+}
+
+/* Adds rows for the members of an object, with the path to it in front of their names. */
+static void
+add_members(json_t *rows, const char *path, const json_t *schema, bool are_arguments)
+{
+	json_object_each(json_object_get(schema, "properties"), member, property) {
+		AUTO_FREE char *name = *path ? xasprintf("%s.%s", path, member) : xstrdup(member);
+		bool is_required = list_has_text(json_object_get(schema, "required"), member);
+		const char *note = are_arguments == is_required ? (are_arguments ? "required" : "may be missing") : "";
+		add_value(rows, name, note, property, are_arguments);
+	}
+}
+
+/* The schema of the first content of a body or an answer, of this type; NULL: there is none. */
+static const json_t *
+schema_in(const json_t *body, const char *type)
+{
+	const json_t *content = json_object_get(body, "content");
+	const json_t *of_type =
+		type ? json_object_get(content, type) : json_object_iter_value(json_object_iter((json_t *)content));
+	return json_object_get(of_type, "schema");
+}
+
+/* What an operation takes, in its path, query and body: rows of add_value. */
+static json_t *
+arguments_of(const json_t *operation)
+{
+	json_t *rows = json_array();
+	json_array_each(json_object_get(operation, "parameters"), parameter) {
+		AUTO_JSON json_t *schema = json_copy(json_object_get(parameter, "schema"));
+		if (json_object_get(parameter, "description"))
+			json_object_set(schema, "description", json_object_get(parameter, "description"));
+		add_value(rows, json_text_or_empty(parameter, "name"), member_true(parameter, "required") ? "required" : "",
+			schema, true);
+	}
+	add_members(rows, "", schema_in(json_object_get(operation, "requestBody"), NULL), true);
+	return rows;
+}
+
+/* {"kind", "link", "members"} of a schema. New reference. */
+static json_t *
+value_of(const json_t *schema)
+{
+	AUTO_JSON json_t *rows = json_array();
+	add_value(rows, "", "", schema, false);
+	json_t *value = json_incref(json_array_get(rows, 0));
+	json_array_remove(rows, 0);
+	json_object_set(value, "members", rows);
+	return value;
+}
+
+static json_t *
+call_of(const char *methods, const json_t *operation)
+{
+	const json_t *security = json_array_get(json_object_get(operation, "security"), 0), *answer = NULL;
+	json_object_each(json_object_get(operation, "responses"), status, response)
+		if (*status == '2')
+			answer = schema_in(response, "application/json");
+	return json_pack("{s:s, s:O, s:O?, s:s?, s:o, s:o}", "methods", methods, "summary",
+		json_object_get(operation, "summary"), "details", json_object_get(operation, "description"), "credential",
+		json_object_iter_key(json_object_iter((json_t *)security)), "arguments", arguments_of(operation), "answer",
+		answer ? value_of(answer) : json_null());
+}
+
+static bool
+is_command(const char *path)
+{
+	return strncmp(path, COMMANDS, strlen(COMMANDS)) == 0;
+}
+
+/* Adds a path to its group. Where a GET takes what a POST takes, they are shown as one. */
+static void
+add_path(json_t *groups, const char *path, const json_t *methods)
+{
+	json_t *calls = json_array();
+	const json_t *any = json_object_iter_value(json_object_iter((json_t *)methods));
+	const char *tag = json_string_value(json_array_get(json_object_get(any, "tags"), 0)), *name = tag ? tag : "server";
+	bool takes_both = is_command(path) && json_object_get(methods, "get");
+	json_object_each(methods, method, operation)
+		if (!takes_both || strcmp(method, "get") != 0)
+			json_array_append_new(calls, call_of(takes_both ? "get, post" : method, operation));
+	json_t *group = list_find(groups, "name", name);
+	if (!group)
+		json_array_append_new(groups, group = json_pack("{s:s, s:[]}", "name", name, "paths"));
+	json_array_append_new(json_object_get(group, "paths"),
+		json_pack("{s:s, s:O, s:o}", "path", path, "about", json_object_get(any, "summary"), "calls", calls));
 }
 
 char *
-openapi_page(const json_t *document)
+openapi_page(const struct web *web, const json_t *document)
 {
 	struct buf page = {0};
-	AUTO_BUF struct buf content = {0};
-	buf_adds(&content,
-		"<p>Each command is a POST of its arguments, as a JSON object, to <code>/api/v1/COMMAND</code>. "
-		"Those with a GET take them as a query, too. <a href=\"/openapi.json\">The same as OpenAPI.</a></p>\n");
-	json_object_each(json_object_get(document, "paths"), path, methods) {
-		html_printf(&content, "<h2 id=\"%s\">%s</h2>\n", path, path);
-		json_object_each(methods, method, operation) {
-			const json_t *security = json_array_get(json_object_get(operation, "security"), 0);
-			const char *credential = json_object_iter_key(json_object_iter((json_t *)security));
-			html_printf(&content, "<p><b>%s</b>: %s.%s%s</p>\n", method, json_text_or_empty(operation, "summary"),
-				credential ? " Credential: " : "", credential ? credential : "");
-			if (strcmp(method, "get") != 0 || !json_object_get(methods, "post"))
-				add_arguments(&content, operation);
-		}
+	AUTO_JSON json_t *groups = json_array(), *objects = json_array();
+	for (int others = 0; others < 2; others++)
+		json_object_each(json_object_get(document, "paths"), path, methods)
+			if (is_command(path) != others)
+				add_path(groups, path, methods);
+	json_object_each(json_object_get(json_object_get(document, "components"), "schemas"), name, schema) {
+		json_t *value = value_of(schema);
+		json_object_set_new(value, "name", json_string(name));
+		json_array_append_new(objects, value);
 	}
-	html_add_page(&page, "The API", "/openapi.json", &content);
+	json_t *site = session_site(web, "/docs", "docs", "The API", NULL, NULL);
+	json_object_set_new(site, "data", json_string("/openapi.json"));
+	json_object_set_new(json_object_get(site, "assets"), "kettle", json_null());
+	AUTO_JSON json_t *model = json_pack("{s:o, s:O, s:O}", "site", site, "groups", groups, "objects", objects);
+	(void)mustache_render(&page, "docs", model, NULL);
 	return buf_take(&page);
 }
