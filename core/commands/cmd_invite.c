@@ -169,12 +169,14 @@ cmd_invite_join(const struct command_call *call, json_t **ret_result, struct ket
 	if (rc < 0)
 		return rc;
 	int64_t claimed_by = member_int(row, "claimed_by");
+	bool claims = !claimed_by && !member_true(call->args, "dry_run");
 	if (claimed_by && claimed_by != call->actor->user)
 		return kettle_fail(err, KETTLE_EINVAL, "Another user has used this invite code: ask for one of your own.");
-	if (!claimed_by)
+	if (claims)
 		rc = invite_claim(call->db, text, call->actor->user, err);
 	if (rc < 0)
 		return rc;
-	*ret_result = json_pack("{s:s, s:O}", "status", "ok", "leaderboards", json_object_get(row, "leaderboards"));
+	*ret_result = json_pack("{s:s, s:s, s:b, s:O}", "status", "ok", "code", text, "joined", claimed_by || claims,
+		"leaderboards", json_object_get(row, "leaderboards"));
 	return 0;
 }

@@ -57,7 +57,10 @@ command_run_fn cmd_rate_limit;
 command_run_fn cmd_invite_create; /* event invite.created, which has no code in it */
 command_run_fn cmd_invite_list;
 command_run_fn cmd_invite_revoke; /* submissions stay. Event invite.revoked. ENOENT */
-/* A second use by the same user is no error. Event leaderboard.joined per board. EINVAL: unknown code, or another user's. */
+/*
+ * A second use by the same user is no error. Event leaderboard.joined per board, not with `dry_run`. EINVAL: unknown code,
+ * or another user's.
+ */
 command_run_fn cmd_invite_join;
 
 #define EXPORT_MAX_ID 999999999999999 /* an id that JSON's readers hold exactly */

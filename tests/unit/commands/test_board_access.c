@@ -98,8 +98,12 @@ test_join(void **state)
 	close_board("arena");
 	invite(code);
 	assert_int_equal(strlen(code), INVITE_CODE_LENGTH);
+	commands_must(&c, "alice", "leaderboard.join", json_pack("{s:s, s:b}", "code", code, "dry_run", 1));
+	assert_string_equal(commands_text(c.result, "leaderboards.0"), "arena");
+	assert_false(member_true(c.result, "joined"));
 	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "arena"), KETTLE_ENOENT);
 	commands_must(&c, "alice", "leaderboard.join", code_of(code));
+	assert_true(member_true(c.result, "joined"));
 	assert_string_equal(commands_text(c.result, "status"), "ok");
 	assert_string_equal(commands_text(c.result, "leaderboards.0"), "arena");
 	assert_string_equal(commands_text(fixture_event(&c.f, "leaderboard.joined"), "data.name"), "arena");
@@ -111,6 +115,9 @@ test_join(void **state)
 	(void)snprintf(shouted, sizeof(shouted), " %s\n", code);
 	commands_must(&c, "alice", "leaderboard.join", code_of(shouted));
 	assert_int_equal(fixture_events(&c.f, "leaderboard.joined"), 1);
+	commands_must(&c, "alice", "leaderboard.join", json_pack("{s:s, s:b}", "code", code, "dry_run", 1));
+	assert_true(member_true(c.result, "joined"));
+	commands_refused(&c, "bob", "leaderboard.join", json_pack("{s:s, s:b}", "code", code, "dry_run", 1), KETTLE_EINVAL);
 	commands_refused(&c, "bob", "leaderboard.join", code_of(code), KETTLE_EINVAL);
 	commands_refused(&c, "bob", "leaderboard.join", code_of("abc"), KETTLE_EINVAL);
 	commands_refused(&c, "bob", "leaderboard.join", code_of("abcdefghijkmnpqrstuvwxyz23456789"), KETTLE_EINVAL);

@@ -439,7 +439,7 @@ test_join(void **state)
 {
 	struct bot_fixture *f = *state;
 	unsigned long generation = f->bot.boards_generation;
-	fixture_answer(f, "leaderboard.join", json_pack("{s:[s, s]}", "leaderboards", "a_b", "c"));
+	fixture_answer(f, "leaderboard.join", json_pack("{s:b, s:[s, s]}", "joined", 1, "leaderboards", "a_b", "c"));
 	fixture_says(
 		fixture_run(f, "leaderboard join", json_pack("{s:s}", "code", "XYZ")), "You can now see a\\_b and c\\.");
 	fixture_called(f, 0, "leaderboard.join", json_pack("{s:s}", "code", "XYZ"));
