@@ -232,8 +232,11 @@ parsed(const char *name)
 std::string
 find_unescaped(const std::string &text)
 {
-	if (text.find("{{&") != std::string::npos || text.find("{{=") != std::string::npos)
-		return "{{& and {{= are not used";
+	for (std::size_t at = 0; (at = text.find("{{", at)) != std::string::npos; at += 2) {
+		const std::size_t first = text.find_first_not_of(" \t\r\n", at + 2);
+		if (first != std::string::npos && (text[first] == '&' || text[first] == '='))
+			return "{{& and {{= are not used";
+	}
 	for (std::size_t at = 0; (at = text.find("{{{", at)) != std::string::npos; at += 3) {
 		const std::string name = text.substr(at + 3, text.find('}', at) - at - 3);
 		if (name != "markdown" && name != "diff")
@@ -244,15 +247,14 @@ find_unescaped(const std::string &text)
 
 } // namespace
 
-extern "C" bool
-mustache_render(struct buf *page, const char *name, const json_t *model, char **ret_unknown)
+static bool
+render(struct buf *page, mustache *found, const json_t *model, char **ret_unknown)
 {
 	if (ret_unknown)
 		*ret_unknown = nullptr;
+	if (!found || !found->is_valid())
+		return false;
 	try {
-		mustache *found = parsed(name);
-		if (!found || !found->is_valid())
-			return false;
 		json_context context(model);
 		const std::string html = found->render(static_cast<kainjow::mustache::basic_context<std::string> &>(context));
 		buf_add(page, html.data(), html.size());
@@ -272,6 +274,20 @@ mustache_escape(struct buf *html, const char *text, size_t size)
 	buf_add(html, escaped.data(), escaped.size());
 }
 
+extern "C" bool
+mustache_render(struct buf *page, const char *name, const json_t *model, char **ret_unknown)
+{
+	return render(page, parsed(name), model, ret_unknown);
+}
+
+extern "C" bool
+mustache_render_text(struct buf *page, const char *text, const json_t *model, char **ret_unknown)
+{
+	mustache made{std::string(text)};
+	made.set_custom_escape(escape);
+	return render(page, &made, model, ret_unknown);
+}
+
 extern "C" const char *const *
 mustache_names(void)
 {
@@ -282,8 +298,12 @@ extern "C" char *
 mustache_check(const char *name)
 {
 	const char *text = text_of(name);
-	if (!text)
-		return xstrdup("there is no such template");
+	return text ? mustache_check_text(text) : xstrdup("there is no such template");
+}
+
+extern "C" char *
+mustache_check_text(const char *text)
+{
 	const mustache found{std::string(text)};
 	const std::string why = found.is_valid() ? find_unescaped(text) : found.error_message();
 	return why.empty() ? nullptr : xstrdup(why.c_str());

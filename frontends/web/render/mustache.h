@@ -26,12 +26,15 @@ extern "C" {
  * no section has, which is shown as nothing; new string, or NULL. false: there is no such template, or it is malformed.
  */
 bool mustache_render(struct buf *page, const char *name, const json_t *model, char **ret_unknown);
+/* The same for a template that is given; its partials are those that have names. */
+bool mustache_render_text(struct buf *page, const char *text, const json_t *model, char **ret_unknown);
 /* Adds a text as templates show it: escaped, and freed of what is invisible. */
 void mustache_escape(struct buf *html, const char *text, size_t size);
 /* The names of all templates, NULL at the end. */
 const char *const *mustache_names(void);
 /* Why a template is malformed, new string; NULL: it is not. */
 char *mustache_check(const char *name);
+char *mustache_check_text(const char *text);
 
 #ifdef __cplusplus
 }

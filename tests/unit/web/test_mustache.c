@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Templates over answers: what is escaped, what a section is entered for, and which names there are. */
+#include <config.h>
+
+#include "web/render/mustache.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "lib/unit_test.h"
+
+/* The template over a model in JSON; unknown: the name that none of its sections has, or NULL. */
+static void
+renders(const char *template, const char *model, const char *html, const char *unknown)
+{
+	AUTO_BUF struct buf page = {0};
+	AUTO_FREE char *found = NULL;
+	AUTO_JSON json_t *value = json_loads(model, JSON_DECODE_ANY, NULL);
+	assert_non_null(value);
+	assert_true(mustache_render_text(&page, template, value, &found));
+	assert_string_equal(page.data ? page.data : "", html);
+	assert_true(unknown ? found && strcmp(found, unknown) == 0 : !found);
+}
+
+static void
+test_escaping(void **state)
+{
+	(void)state;
+	renders("<a b=\"{{x}}\">", "{\"x\": \"<i>&\\\"'\"}", "<a b=\"&#60;i&#62;&#38;&#34;&#39;\">", NULL);
+	renders("{{x}}", "{\"x\": \"a\\u0007b\\u202ec\\u200bd\\u0085e\\tf\\ng\"}",
+		"a\xef\xbf\xbd"
+		"b\xef\xbf\xbd"
+		"c\xef\xbf\xbd"
+		"d\xef\xbf\xbd"
+		"e\tf\ng",
+		NULL);
+	/* What a form sends back is whole, and escaped. */
+	renders("{{x:raw}}", "{\"x\": \"<\\u202e\"}", "&#60;\xe2\x80\xae", NULL);
+	renders("{{{markdown}}}{{{diff}}}", "{\"markdown\": \"<b>\", \"diff\": \"<i>\"}", "<b><i>", NULL);
+	/* Neither values nor names are templates. */
+	renders("{{x}}", "{\"x\": \"{{y}}\", \"y\": \"z\"}", "{{y}}", NULL);
+}
+
+static void
+test_values(void **state)
+{
+	(void)state;
+	const char *const model = "{\"n\": null, \"f\": false, \"t\": true, \"z\": 0, \"i\": 7, \"r\": 1.5, \"e\": \"\", "
+							  "\"s\": \"a\", \"l\": [], \"o\": {}}";
+	renders("{{n}}|{{f}}|{{t}}|{{z}}|{{i}}|{{r}}|{{e}}|{{s}}|{{l}}|{{o}}", model, "|||0|7|1.5||a||", NULL);
+	renders("{{#n}}n{{/n}}{{#f}}f{{/f}}{{#t}}t{{/t}}{{#z}}z{{/z}}{{#e}}e{{/e}}{{#s}}s{{/s}}{{#l}}l{{/l}}{{#o}}o{{/o}}",
+		model, "tzs", NULL);
+	renders("{{^n}}n{{/n}}{{^f}}f{{/f}}{{^t}}t{{/t}}{{^z}}z{{/z}}{{^e}}e{{/e}}{{^s}}s{{/s}}{{^l}}l{{/l}}{{^o}}o{{/o}}",
+		model, "nfelo", NULL);
+	renders("{{#z?1}}z{{/z?1}}{{#i?1}}i{{/i?1}}{{#l?1}}l{{/l?1}}{{^z?1}}-{{/z?1}}", model, "i-", NULL);
+}
+
+static void
+test_sections(void **state)
+{
+	(void)state;
+	const char *const model = "{\"a\": [{\"b\": [\"x\", \"y\"], \"n\": 1}, {\"b\": [], \"n\": 2}], \"n\": 9, \"t\": "
+							  "[\"p\", \"<\"], \"o\": {\"n\": 3, "
+							  "\"q\": {\"r\": \"s\"}}}";
+	renders("{{#a}}{{n}}{{#b}}{{.}},{{/b}}{{^b}}none{{/b}};{{/a}}{{n}}", model, "1x,y,;2none;9", NULL);
+	renders("{{#t}}<{{.}}>{{/t}}", model, "<p><&#60;>", NULL);
+	renders("{{#o}}{{n}}{{q.r}}{{#q}}{{r}}{{n}}{{/q}}{{/o}}{{o.q.r}}", model, "3ss3s", NULL);
+	/* A section that is entered for a list as a whole, then for each of it. */
+	renders("{{#t?1}}[{{#t}}{{.}}{{/t}}]{{/t?1}}", model, "[p&#60;]", NULL);
+}
+
+static void
+test_names(void **state)
+{
+	(void)state;
+	renders("{{a}}{{b}}{{c}}", "{\"a\": 1}", "1", "b");
+	renders("{{#b}}x{{/b}}{{^c}}y{{/c}}", "{\"a\": 1}", "y", "b");
+	renders("{{a.b}}{{a.c}}", "{\"a\": {\"b\": 1}}", "1", "a.c");
+	renders("{{a.b.c}}", "{\"a\": {\"b\": null}}", "", NULL);
+	renders("{{a:seconds}}", "{}", "", "a");
+	renders("{{#l}}{{x}}{{/l}}", "{\"l\": [{\"x\": 1}, {}]}", "1", "x");
+}
+
+/* Cells are those of views. */
+static void
+test_cells(void **state)
+{
+	(void)state;
+	renders("{{s:seconds}} {{l:and}} {{l#one|several}} {{d:line}} {{k=a?A|B}} {{b:bytes}}",
+		"{\"s\": 0.0015, \"l\": [\"<\", \"y\", \"z\"], \"d\": \"<a>\\nb\", \"k\": \"a\", \"b\": 2048}",
+		"1.500 ms &#60;, y and z several &#60;a&#62; A 2.0 KiB", NULL);
+	renders(
+		"{{#x}}{{.:seconds}};{{/x}}{{o.p:count}}", "{\"x\": [1.5, 2], \"o\": {\"p\": [1, 2]}}", "1.500 s;2.000 s;2", NULL);
+}
+
+static void
+test_partials(void **state)
+{
+	(void)state;
+	renders("{{#m}}{{>docs_row}}{{/m}}",
+		"{\"m\": [{\"name\": \"<\", \"kind\": \"k\", \"link\": null, \"note\": \"\", \"help\": \"h\"}]}",
+		"<tr><td><code>&#60;</code></td><td>k</td><td>h</td></tr>\n", NULL);
+	AUTO_BUF struct buf page = {0};
+	AUTO_JSON json_t *model = json_object();
+	assert_false(mustache_render(&page, "none", model, NULL));
+	assert_false(mustache_render_text(&page, "{{#a}}", model, NULL));
+}
+
+static void
+refused(const char *text, bool is)
+{
+	AUTO_FREE char *why = mustache_check_text(text);
+	assert_int_equal(why != NULL, is);
+}
+
+static void
+test_check(void **state)
+{
+	(void)state;
+	refused("{{a}}{{{markdown}}}{{{diff}}}", false);
+	static const char *const bad[] = {
+		"{{{a}}}", "{{& a}}", "{{&a}}", "{{ \n&a}}", "{{ =<% %>=}}", "{{=<% %>=}}", "{{#a}}", "{{/a}}", "{{#a}}{{/b}}", "{{a", "{{{ diff2 }}}"};
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		refused(bad[i], true);
+	for (const char *const *name = mustache_names(); *name; name++) {
+		AUTO_FREE char *why = mustache_check(*name);
+		assert_null(why);
+	}
+}
+
+static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_escaping),
+	cmocka_unit_test(test_values),
+	cmocka_unit_test(test_sections),
+	cmocka_unit_test(test_names),
+	cmocka_unit_test(test_cells),
+	cmocka_unit_test(test_partials),
+	cmocka_unit_test(test_check),
+};
+
+UNIT_TESTS(test_mustache);
