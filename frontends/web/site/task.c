@@ -1,10 +1,216 @@
 /* SPDX-License-Identifier: MIT */
-/* A board's task. */
+/* A board's task: what is asked, what judges it, and how to submit. */
 #include <config.h>
 
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/number.h"
 #include "web/site/parts.h"
 
+#define CASES_MAX 200           /* tests, and benchmarks, that the page shows */
+#define TEXT_MAX (64u << 10)    /* bytes of a file that it shows */
+#define TEXTS_MAX (1024u << 10) /* of all files */
+#define COMMAND_MAX 400         /* bytes of a step's command */
+#define PACKAGES_MAX 300        /* of an interpreter */
+
+static json_t *
+args_name(const struct visit *visit)
+{
+	return json_pack("{s:s}", "name", site_segment(visit, 1));
+}
+
+static json_t *
+args_devices(const struct visit *visit)
+{
+	(void)visit;
+	return json_pack("{s:b}", "known", 1);
+}
+
+/* ---- files ---- */
+
+/* What Prism calls the language of a file; "none": it does not know it. */
+static const char *
+language_of(const char *name)
+{
+	static const struct {
+		const char *ending, *language;
+	} known[] = {{"c", "c"}, {"h", "cpp"}, {"cc", "cpp"}, {"cpp", "cpp"}, {"hpp", "cpp"}, {"cu", "cpp"}, {"cuh", "cpp"},
+		{"hip", "cpp"}, {"py", "python"}, {"yml", "yaml"}, {"yaml", "yaml"}, {"diff", "diff"}, {"patch", "diff"}};
+	const char *dot = strrchr(name, '.');
+	for (size_t i = 0; dot && i < ARRAY_SIZE(known); i++)
+		if (strcmp(dot + 1, known[i].ending) == 0)
+			return known[i].language;
+	return "none";
+}
+
+/* The files of the task: [{"name", "language", "lines", "text": or null where it is long or not text}]. */
+static json_t *
+files_of(const json_t *task)
+{
+	json_t *files = json_array();
+	size_t shown = 0;
+	json_object_each(json_object_get(task, "files"), name, contents) {
+		const json_t *text = json_object_get(contents, "text");
+		size_t size = json_string_length(text), lines = 0;
+		bool fits = text && size <= TEXT_MAX && shown + size <= TEXTS_MAX;
+		shown += fits ? size : 0;
+		for (const char *at = json_string_value(text); at && *at; at++)
+			lines += *at == '\n';
+		json_array_append_new(files, json_pack("{s:s, s:s, s:I, s:O?}", "name", name, "language", language_of(name),
+										 "lines", (json_int_t)lines, "text", fits ? text : NULL));
+	}
+	return files;
+}
+
+/* Its templates: [{"name", "file_name", "language", "text"}]. */
+static json_t *
+templates_of(const json_t *task)
+{
+	json_t *templates = json_array();
+	json_object_each(json_object_get(task, "templates"), name, template)
+		json_array_append_new(templates,
+			json_pack("{s:s, s:O, s:s, s:O}", "name", name, "file_name", json_object_get(template, "file_name"),
+				"language", language_of(json_text_or_empty(template, "file_name")), "text",
+				json_object_get(template, "text")));
+	return templates;
+}
+
+/* ---- cases ---- */
+
+/* A case as {"number", "text": "size: 7; seed: 42"}. */
+static json_t *
+case_of(size_t index, const json_t *arguments)
+{
+	AUTO_BUF struct buf text = {0};
+	json_object_each(arguments, name, value) {
+		AUTO_FREE char *other = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
+		buf_printf(&text, "%s%s: %s", text.len ? "; " : "", name, other ? other : json_string_value(value));
+	}
+	return json_pack("{s:I, s:s}", "number", (json_int_t)index + 1, "text", text.data ? text.data : "");
+}
+
+/* {"count", "shown", "more": how many are not shown, or null}. */
+static json_t *
+cases_of(const json_t *cases)
+{
+	json_t *shown = json_array();
+	size_t count = json_array_size(cases);
+	for (size_t i = 0; i < count && i < CASES_MAX; i++)
+		json_array_append_new(shown, case_of(i, json_array_get(cases, i)));
+	return json_pack("{s:I, s:o, s:o}", "count", (json_int_t)count, "shown", shown, "more",
+		count > CASES_MAX ? json_integer((json_int_t)(count - CASES_MAX)) : json_null());
+}
+
+/* ---- how it runs ---- */
+
+/* A step's command in one line, or null where it is long. */
+static json_t *
+command_of(const json_t *step)
+{
+	AUTO_BUF struct buf line = {0};
+	json_array_each(json_object_get(step, "argv"), word)
+		buf_printf(&line, "%s%s", line.len ? " " : "", json_string_value(word));
+	return line.len && line.len <= COMMAND_MAX && !strchr(line.data, '\n') ? json_string(line.data) : json_null();
+}
+
+/* What a ranked submission runs through on each device: [{"device", "error" or null, "steps": [{"title", "command", "wall"}]}]. */
+static json_t *
+runs_of(const json_t *task)
+{
+	json_t *runs = json_array();
+	json_array_each(json_object_get(task, "plans"), plan) {
+		json_t *steps = json_array();
+		json_array_each(json_object_get(json_object_get(plan, "plan"), "steps"), step)
+			json_array_append_new(
+				steps, json_pack("{s:O, s:o, s:O?}", "title", json_object_get(step, "title"), "command",
+						   command_of(step), "wall", json_object_get(json_object_get(step, "limits"), "wall")));
+		json_t *run = json_pack("{s:O, s:O?, s:o}", "device", json_object_get(plan, "device"), "error",
+			json_object_get(plan, "error"), "steps", steps);
+		if (member_is(plan, "mode", "ranked"))
+			json_array_append(runs, run);
+		json_decref(run);
+	}
+	return runs;
+}
+
+/* ---- machines ---- */
+
+/* Adds the versions of a map, those that `wanted` names, or all where it is NULL: {"name", "version"}. */
+static void
+add_versions(json_t *list, const json_t *versions, const json_t *wanted)
+{
+	json_object_each(versions, name, version)
+		if ((!wanted || list_has_text(wanted, name)) && json_array_size(list) < PACKAGES_MAX)
+			json_array_append_new(list, json_pack("{s:s, s:O}", "name", name, "version", version));
+}
+
+/* The first unit of a device whose machine is known; NULL: there is none. */
+static const json_t *
+known_unit(const json_t *device)
+{
+	json_array_each(json_object_get(device, "units"), unit)
+		if (json_object_get(unit, "tools"))
+			return unit;
+	return NULL;
+}
+
+/* The board's devices: [{"name", "model": or null, "cpu": or null, "tools", "packages"}]. */
+static json_t *
+machines_of(const json_t *board, const json_t *devices)
+{
+	const json_t *names = json_object_get(json_object_get(board, "leaderboard"), "gpu_types");
+	const json_t *wanted = json_object_get(board, "tools");
+	json_t *machines = json_array();
+	json_array_each(names, name) {
+		const json_t *unit = known_unit(list_find(devices, "name", json_string_value(name)));
+		json_t *tools = json_array(), *packages = json_array();
+		add_versions(tools, json_object_get(unit, "tools"), wanted);
+		json_array_each(wanted, tool)
+			add_versions(packages, json_object_get(json_object_get(unit, "packages"), json_string_value(tool)), NULL);
+		json_array_append_new(machines,
+			json_pack("{s:O, s:O?, s:O?, s:o, s:o}", "name", name, "model", json_object_get(unit, "model"), "cpu",
+				json_object_get(json_object_get(unit, "machine"), "cpu"), "tools", tools, "packages", packages));
+	}
+	return machines;
+}
+
+/* ---- the page ---- */
+
+static void
+finish_task(const struct visit *visit, json_t *model)
+{
+	const json_t *board = json_object_get(model, "board"), *task = json_object_get(model, "task");
+	const json_t *plan = json_object_get(task, "task"), *leaderboard = json_object_get(board, "leaderboard");
+	bool has_url = json_text_or_null(visit->web->options, "url");
+	AUTO_FREE char *server = has_url ? web_address(visit->web, "") : NULL;
+	static const char *const optional[] = {"memory", "jit_cache"};
+	json_object_set(model, "markdown_source", json_object_get(leaderboard, "description"));
+	json_object_set_new(model, "markdown", json_null());
+	json_t *limits = json_copy((json_t *)plan);
+	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
+		if (!json_object_get(limits, optional[i]))
+			json_object_set_new(limits, optional[i], json_null());
+	json_object_update_new(model,
+		json_pack("{s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", server ? server : "https://THIS-SERVER",
+			"device", json_array_get(json_object_get(leaderboard, "gpu_types"), 0), "limits", limits, "files",
+			files_of(task), "templates", templates_of(task), "tests", cases_of(json_object_get(plan, "tests")),
+			"benchmarks", cases_of(json_object_get(plan, "benchmarks")), "runs", runs_of(task), "machines",
+			machines_of(board, json_object_get(model, "devices"))));
+	json_object_del(model, "devices");
+}
+
 static const struct site_page pages[] = {
+	{.path = "board/*/task",
+		.template = "task",
+		.title = "Task of {board.leaderboard.name}",
+		.data = "/api/v1/leaderboard.task?name={board.leaderboard.name}",
+		.reads = {{"board", "leaderboard.show", site_args_board, false}, {"task", "leaderboard.task", args_name, false},
+			{"devices", "device.list", args_devices, true}},
+		.finish = finish_task,
+		.kept = true},
 	{.path = NULL},
 };
 
