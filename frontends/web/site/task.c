@@ -17,9 +17,9 @@
 #define PACKAGES_MAX 300        /* of an interpreter */
 
 static json_t *
-args_name(const struct visit *visit)
+args_task(const struct visit *visit)
 {
-	return json_pack("{s:s}", "name", site_segment(visit, 1));
+	return json_pack("{s:s, s:s}", "name", site_segment(visit, 1), "mode", "ranked");
 }
 
 static json_t *
@@ -127,11 +127,8 @@ runs_of(const json_t *task)
 			json_array_append_new(
 				steps, json_pack("{s:O, s:o, s:O?}", "title", json_object_get(step, "title"), "command",
 						   command_of(step), "wall", json_object_get(json_object_get(step, "limits"), "wall")));
-		json_t *run = json_pack("{s:O, s:O?, s:o}", "device", json_object_get(plan, "device"), "error",
-			json_object_get(plan, "error"), "steps", steps);
-		if (member_is(plan, "mode", "ranked"))
-			json_array_append(runs, run);
-		json_decref(run);
+		json_array_append_new(runs, json_pack("{s:O, s:O?, s:o}", "device", json_object_get(plan, "device"), "error",
+										json_object_get(plan, "error"), "steps", steps));
 	}
 	return runs;
 }
@@ -207,7 +204,7 @@ static const struct site_page pages[] = {
 		.template = "task",
 		.title = "Task of {board.leaderboard.name}",
 		.data = "/api/v1/leaderboard.task?name={board.leaderboard.name}",
-		.reads = {{"board", "leaderboard.show", site_args_board, false}, {"task", "leaderboard.task", args_name, false},
+		.reads = {{"board", "leaderboard.show", site_args_board, false}, {"task", "leaderboard.task", args_task, false},
 			{"devices", "device.list", args_devices, true}},
 		.finish = finish_task,
 		.kept = true},
