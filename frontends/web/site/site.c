@@ -18,6 +18,7 @@
 #include "base/xalloc.h"
 #include "common/template.h"
 #include "http/form.h"
+#include "http/percent.h"
 #include "web/accounts/session.h"
 #include "web/render/assets.h"
 #include "web/render/difference.h"
@@ -417,8 +418,12 @@ serve_page(struct web *web, struct http_request *request, const struct site_page
 {
 	const char *session = page->public ? "" : session_cookie_value(web, request, SESSION);
 	if (page->needs_user && !*session) {
-		AUTO_FREE char *login = xasprintf("/login?next=%s", http_path(request));
-		session_redirect(request, login, NULL);
+		AUTO_BUF struct buf login = {0};
+		buf_adds(&login, "/login?next=");
+		percent_add(&login, http_path(request));
+		percent_add(&login, *http_query(request) ? "?" : "");
+		percent_add(&login, http_query(request));
+		session_redirect(request, login.data, NULL);
 		return;
 	}
 	json_t *data =
