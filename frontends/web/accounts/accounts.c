@@ -135,8 +135,7 @@ static void
 respond_done(struct visit *visit, const char *title, const char *one, const char *words, const char *other)
 {
 	AUTO_FREE char *sentence = xasprintf("%s is %s %s. You can close this page.", one, words, other);
-	session_respond(visit->web, visit->request, STATUS_OK, title, sentence);
-	visit_end(visit);
+	session_tell(visit, title, sentence);
 }
 
 /* ---- /link/CODE ---- */

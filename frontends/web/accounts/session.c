@@ -14,8 +14,8 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "http/form.h"
-#include "web/render/assets.h"
 #include "web/render/mustache.h"
+#include "web/render/page.h"
 #include "web/visit/respond.h"
 
 void
@@ -34,22 +34,12 @@ session_local_path(const char *path)
 
 /* ---- pages ---- */
 
-json_t *
-session_site(const struct web *web, const char *here, const char *template, const char *title, const char *user,
-	const char *session)
-{
-	AUTO_FREE char *token = user ? session_form_token(web, session) : NULL;
-	AUTO_FREE char *url = json_text_or_null(web->options, "url") ? web_address(web, here) : NULL;
-	return json_pack("{s:s, s:s?, s:s?, s:s, s:s?, s:s?, s:n, s:n, s:n, s:o}", "page", template, "user", user, "token",
-		token, "here", here, "url", url, "title", title, "data", "about", "picture", "assets", assets_paths());
-}
-
 void
 session_show(const struct web *web, struct http_request *request, unsigned status, const char *template,
 	const char *title, const char *user, json_t *model_take)
 {
-	const char *session = session_cookie_value(web, request, SESSION);
-	AUTO_JSON json_t *model = model_take, *site = session_site(web, http_path(request), template, title, user, session);
+	AUTO_FREE char *token = user ? session_form_token(web, session_cookie_value(web, request, SESSION)) : NULL;
+	AUTO_JSON json_t *model = model_take, *site = page_site(web, http_path(request), template, title, user, token);
 	AUTO_BUF struct buf html = {0};
 	json_object_set_new(json_object_get(site, "assets"), "kettle", json_null());
 	json_object_set(model, "site", site);
@@ -136,6 +126,13 @@ session_sent_form(const struct web *web, const struct http_request *request, con
 	bool good = session_token_is(web, request, session, token);
 	query_free(&form);
 	return good;
+}
+
+void
+session_tell(struct visit *visit, const char *title, const char *sentence)
+{
+	show_message(visit->web, visit->request, STATUS_OK, title, session_user(visit), sentence, 0);
+	visit_end(visit);
 }
 
 void

@@ -18,13 +18,6 @@ void session_redirect(struct http_request *request, const char *address, const c
 /* The path if it is one of this server, else that of the first page. */
 const char *session_local_path(const char *path);
 
-/*
- * What every page knows, `site` in its model: {"page": the name of the template, "user": its name or null, "token": of
- * forms or null, "here": the path, "url": the absolute address or null, "title", "data": of the page as JSON or null,
- * "about": the page in a sentence or null, "picture": the absolute address of one or null, "assets"}. title: or NULL; user: or NULL, else it has this session. New reference. [any]
- */
-json_t *session_site(const struct web *web, const char *here, const char *template, const char *title, const char *user,
-	const char *session);
 /* Answers with a page that needs no script. user: or NULL. model_take may have "retry_s". [any] */
 void session_show(const struct web *web, struct http_request *request, unsigned status, const char *template,
 	const char *title, const char *user, json_t *model_take);
@@ -38,6 +31,8 @@ void session_respond_error(
 void session_fail(struct visit *visit, const struct kettle_error *err);
 /* The name of the visit's user; NULL: it has no session. Borrowed. */
 const char *session_user(const struct visit *visit);
+/* A page with a sentence for the visit's user; ends the visit. */
+void session_tell(struct visit *visit, const char *title, const char *sentence);
 /*
  * A page that says what a button would do, which sends a POST to the same address. about: the member of the template
  * `ask` that says it, with this value. Ends the visit.

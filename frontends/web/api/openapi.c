@@ -10,9 +10,9 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "web/accounts/session.h"
 #include "web/api/api.h"
 #include "web/render/mustache.h"
+#include "web/render/page.h"
 
 #include "frontends/web/api/openapi_json.h"
 
@@ -416,7 +416,7 @@ openapi_page(const struct web *web, const json_t *document)
 		json_object_set_new(value, "name", json_string(name));
 		json_array_append_new(objects, value);
 	}
-	json_t *site = session_site(web, "/docs", "docs", "The API", NULL, NULL);
+	json_t *site = page_site(web, "/docs", "docs", "The API", NULL, NULL);
 	json_object_set_new(site, "data", json_string("/openapi.json"));
 	json_object_set_new(json_object_get(site, "assets"), "kettle", json_null());
 	AUTO_JSON json_t *model = json_pack("{s:o, s:O, s:O}", "site", site, "groups", groups, "objects", objects);

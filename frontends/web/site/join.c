@@ -26,7 +26,11 @@ static const struct site_page pages[] = {
 };
 
 static const struct site_form forms[] = {
-	{.path = "join/*", .page = "join/*", .command = "leaderboard.join", .args = args_join, .next = "/join/{result.code}"},
+	{.path = "join/*",
+		.page = "join/*",
+		.command = "leaderboard.join",
+		.args = args_join,
+		.next = "/join/{result.code}"},
 	{.path = NULL},
 };
 

@@ -24,6 +24,7 @@
 #include "web/render/difference.h"
 #include "web/render/markdown.h"
 #include "web/render/mustache.h"
+#include "web/render/page.h"
 #include "web/site/parts.h"
 #include "web/visit/respond.h"
 
@@ -190,8 +191,9 @@ add_site(struct visit *visit, const char *template, const char *title, const str
 	AUTO_FREE char *path = cell_of(page ? page->picture : NULL, model);
 	/* What links show needs an absolute address. */
 	AUTO_FREE char *picture = path && json_text_or_null(web->options, "url") ? web_address(web, path) : NULL;
-	json_t *site = session_site(web, http_path(visit->request), template, words, session_user(visit),
-		session_cookie_value(web, visit->request, SESSION));
+	const char *user = session_user(visit);
+	AUTO_FREE char *token = user ? session_form_token(web, session_cookie_value(web, visit->request, SESSION)) : NULL;
+	json_t *site = page_site(web, http_path(visit->request), template, words, user, token);
 	json_object_update_new(site, json_pack("{s:s?, s:s?, s:s?}", "data", data, "about", about, "picture", picture));
 	json_object_set_new(model, "site", site);
 }

@@ -8,8 +8,9 @@
  * a session (api/pages.h). A form is a row too: a command, its arguments from the fields, and the page that follows; what
  * the command refuses is shown on the page of the form, with the fields as they were sent.
  *
- * The model of a template: `site` (see session.h), each answer under the name of its read, what `finish` adds, `markdown` made
- * of a text `markdown_source` that this has added, and after a refused form `form` {"fields": {NAME: text}, "error", "member": the field at fault or ""}.
+ * The model of a template: `site` (see render/page.h), each answer under the name of its read, what `finish` adds,
+ * `markdown` and `diff` made of texts `markdown_source` and `diff_source` that this has added, and after a refused form
+ * `form` {"fields": {NAME: text}, "error", "member": the field at fault or ""}.
  */
 #pragma once
 

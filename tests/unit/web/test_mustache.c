@@ -89,8 +89,8 @@ test_cells(void **state)
 	renders("{{s:seconds}} {{l:and}} {{l#one|several}} {{d:line}} {{k=a?A|B}} {{b:bytes}}",
 		"{\"s\": 0.0015, \"l\": [\"<\", \"y\", \"z\"], \"d\": \"<a>\\nb\", \"k\": \"a\", \"b\": 2048}",
 		"1.500 ms &#60;, y and z several &#60;a&#62; A 2.0 KiB", NULL);
-	renders(
-		"{{#x}}{{.:seconds}};{{/x}}{{o.p:count}}", "{\"x\": [1.5, 2], \"o\": {\"p\": [1, 2]}}", "1.500 s;2.000 s;2", NULL);
+	renders("{{#x}}{{.:seconds}};{{/x}}{{o.p:count}}", "{\"x\": [1.5, 2], \"o\": {\"p\": [1, 2]}}", "1.500 s;2.000 s;2",
+		NULL);
 }
 
 static void
@@ -118,8 +118,8 @@ test_check(void **state)
 {
 	(void)state;
 	refused("{{a}}{{{markdown}}}{{{diff}}}", false);
-	static const char *const bad[] = {
-		"{{{a}}}", "{{& a}}", "{{&a}}", "{{ \n&a}}", "{{ =<% %>=}}", "{{=<% %>=}}", "{{#a}}", "{{/a}}", "{{#a}}{{/b}}", "{{a", "{{{ diff2 }}}"};
+	static const char *const bad[] = {"{{{a}}}", "{{& a}}", "{{&a}}", "{{ \n&a}}", "{{ =<% %>=}}", "{{=<% %>=}}",
+		"{{#a}}", "{{/a}}", "{{#a}}{{/b}}", "{{a", "{{{ diff2 }}}"};
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		refused(bad[i], true);
 	for (const char *const *name = mustache_names(); *name; name++) {
