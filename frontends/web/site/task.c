@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/number.h"
+#include "http/percent.h"
 #include "web/site/parts.h"
 
 #define CASES_MAX 200           /* tests, and benchmarks, that the page shows */
@@ -65,16 +65,19 @@ files_of(const json_t *task)
 	return files;
 }
 
-/* Its templates: [{"name", "file_name", "language", "text"}]. */
+/* Its templates: [{"name", "query": the name in a query, "file_name", "language", "text"}]. */
 static json_t *
 templates_of(const json_t *task)
 {
 	json_t *templates = json_array();
-	json_object_each(json_object_get(task, "templates"), name, template)
-		json_array_append_new(templates,
-			json_pack("{s:s, s:O, s:s, s:O}", "name", name, "file_name", json_object_get(template, "file_name"),
-				"language", language_of(json_text_or_empty(template, "file_name")), "text",
-				json_object_get(template, "text")));
+	json_object_each(json_object_get(task, "templates"), name, template) {
+		AUTO_BUF struct buf query = {0};
+		const char *file_name = json_text_or_empty(template, "file_name");
+		percent_add(&query, name);
+		json_array_append_new(
+			templates, json_pack("{s:s, s:s, s:s, s:s, s:O}", "name", name, "query", query.data, "file_name", file_name,
+						   "language", language_of(file_name), "text", json_object_get(template, "text")));
+	}
 	return templates;
 }
 
@@ -183,13 +186,11 @@ finish_task(const struct visit *visit, json_t *model)
 	const json_t *plan = json_object_get(task, "task"), *leaderboard = json_object_get(board, "leaderboard");
 	bool has_url = json_text_or_null(visit->web->options, "url");
 	AUTO_FREE char *server = has_url ? web_address(visit->web, "") : NULL;
-	static const char *const optional[] = {"memory", "jit_cache"};
 	json_object_set(model, "markdown_source", json_object_get(leaderboard, "description"));
 	json_object_set_new(model, "markdown", json_null());
 	json_t *limits = json_copy((json_t *)plan);
-	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
-		if (!json_object_get(limits, optional[i]))
-			json_object_set_new(limits, optional[i], json_null());
+	if (!json_object_get(limits, "memory"))
+		json_object_set_new(limits, "memory", json_null());
 	json_object_update_new(model,
 		json_pack("{s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", server ? server : "https://THIS-SERVER",
 			"device", json_array_get(json_object_get(leaderboard, "gpu_types"), 0), "limits", limits, "files",
