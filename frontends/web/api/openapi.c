@@ -267,13 +267,14 @@ openapi_make(const struct web *web)
 
 /* The type of a schema that is neither an array, a map nor a reference, in words; "": it is an object. New string. */
 static char *
-words_of(const json_t *schema)
+words_of(const json_t *schema, bool is_argument)
 {
 	const json_t *types = json_object_get(schema, "type"), *first = json_array_get(types, 0);
 	const char *type = json_string_value(first ? first : types), *unit = json_text_or_null(schema, "x-unit");
 	AUTO_BUF struct buf words = {0};
 	json_array_each(json_object_get(schema, "enum"), choice)
-		buf_printf(&words, "%s%s", words.len ? ", " : "", json_is_string(choice) ? json_string_value(choice) : "null");
+		if (json_is_string(choice))
+			buf_printf(&words, "%s%s", words.len ? ", " : "", json_string_value(choice));
 	if (json_is_string(json_object_get(schema, "const")))
 		buf_adds(&words, json_text_or_empty(schema, "const"));
 	if (member_is(schema, "format", "date-time"))
@@ -282,7 +283,8 @@ words_of(const json_t *schema)
 		buf_adds(&words, type ? type : ANYTHING);
 	if (unit)
 		buf_printf(&words, " (%s)", unit);
-	if (json_array_size(types) > 1 && !json_object_get(schema, "enum"))
+	/* In an argument, null stands for none. */
+	if (json_array_size(types) > 1 && !is_argument)
 		buf_printf(&words, " or %s", json_string_value(json_array_get(types, 1)));
 	return buf_take(&words);
 }
@@ -305,9 +307,10 @@ add_value(json_t *rows, const char *name, const char *note, const json_t *schema
 			buf_adds(&kind, items ? "array of " : "map of ");
 	}
 	const char *reference = json_text_or_null(inner, "$ref"), *slash = reference ? strrchr(reference, '/') : NULL;
-	AUTO_FREE char *words = slash ? xstrdup("") : words_of(inner);
-	const char *usual = are_arguments ? json_text_or_null(schema, "default") : NULL;
-	AUTO_FREE char *with_default = usual ? xasprintf("default %s", usual) : NULL;
+	AUTO_FREE char *words = slash ? xstrdup("") : words_of(inner, are_arguments);
+	const json_t *usual = are_arguments ? json_object_get(schema, "default") : NULL;
+	AUTO_FREE char *other = usual && !json_is_string(usual) ? json_dumps(usual, JSON_ENCODE_ANY) : NULL;
+	AUTO_FREE char *with_default = usual ? xasprintf("default %s", other ? other : json_string_value(usual)) : NULL;
 	buf_adds(&kind, words);
 	json_array_append_new(rows,
 		json_pack("{s:s, s:s, s:s?, s:s, s:O?}", "name", name, "kind", kind.data, "link", slash ? slash + 1 : NULL,
