@@ -265,7 +265,7 @@ openapi_make(const struct web *web)
 #define ANYTHING "any value"
 #define COMMANDS "/api/v1/"
 
-/* The type of a schema that is neither an array, a map nor a reference, in words; "": it is an object. New string. */
+/* The type of a schema that is neither an array, a map nor a reference, in words. New string. */
 static char *
 words_of(const json_t *schema, bool is_argument)
 {
