@@ -5,6 +5,7 @@
 #include "unit/command_fixture.h"
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
 #include "lib/unit_test.h"
 #include "model/events.h"
