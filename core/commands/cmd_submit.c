@@ -135,7 +135,8 @@ read_note(struct submit_request *submit, struct kettle_error *err)
 	submit->note = sanitize_text(note, SUBMIT_NOTE_MAX);
 	return strcmp(longer, submit->note) == 0
 			   ? 0
-			   : kettle_fail(err, KETTLE_EINVAL, "A note can have at most %d characters.", SUBMIT_NOTE_MAX);
+			   : kettle_blame(err, KETTLE_CAUSE_NONE, "note",
+					 kettle_fail(err, KETTLE_EINVAL, "A note can have at most %d characters.", SUBMIT_NOTE_MAX));
 }
 
 /* Reads file and header. Their errors are kept: other checks come first. */
@@ -150,13 +151,20 @@ read_submit_file(struct submit_request *submit)
 	(void)popcorn_header_parse(submit->code, submit->size, &submit->header, &submit->header_err);
 }
 
+/* An error of the file. */
+static int
+blame_file(struct kettle_error *err, int code)
+{
+	return code < 0 ? kettle_blame(err, KETTLE_CAUSE_NONE, "file", code) : code;
+}
+
 /* For a check that needs the header: if it could not be read, its error is the answer. */
 static int
 need_header(const struct submit_request *submit, struct kettle_error *err)
 {
 	if (submit->file_err.code)
-		return fail_with(&submit->file_err, err);
-	return submit->header_err.code ? fail_with(&submit->header_err, err) : 0;
+		return blame_file(err, fail_with(&submit->file_err, err));
+	return submit->header_err.code ? blame_file(err, fail_with(&submit->header_err, err)) : 0;
 }
 
 /* ---- board and devices ---- */
@@ -235,7 +243,7 @@ check_extension(const struct submit_request *submit, struct kettle_error *err)
 		return kettle_fail(err, KETTLE_EUNAVAIL,
 			"The leaderboard `%s` uses the language `%s`, which is not loaded at the moment.", submit->board.name,
 			name);
-	return language_takes_file(language, submit->file_name, err);
+	return blame_file(err, language_takes_file(language, submit->file_name, err));
 }
 
 static int
@@ -259,14 +267,16 @@ check_accepting(const struct submit_request *submit, struct kettle_error *err)
 static int
 check_header(const struct submit_request *submit, struct kettle_error *err)
 {
-	if (submit->header_err.code)
-		return fail_with(&submit->header_err, err);
+	int rc = need_header(submit, err);
+	if (rc < 0)
+		return rc;
 	const char *named = json_text_or_null(submit->header, "leaderboard");
 	if (named && strcasecmp(named, submit->board.name) != 0)
-		return kettle_fail(err, KETTLE_EINVAL,
-			"The header of the file names the leaderboard `%s`, but the file was submitted to `%s`: change one of "
-			"them.",
-			named, submit->board.name);
+		return blame_file(err,
+			kettle_fail(err, KETTLE_EINVAL,
+				"The header of the file names the leaderboard `%s`, but the file was submitted to `%s`: change one of "
+				"them.",
+				named, submit->board.name));
 	return 0;
 }
 
@@ -409,7 +419,7 @@ check_all(struct submit_request *submit, struct kettle_error *err)
 	if (rc == 0)
 		rc = find_devices(submit, err);
 	if (rc == 0 && submit->file_err.code)
-		rc = fail_with(&submit->file_err, err);
+		rc = blame_file(err, fail_with(&submit->file_err, err));
 	if (rc == 0)
 		rc = check_accepting(submit, err);
 	if (rc == 0 && submit->actor->banned)
