@@ -52,7 +52,7 @@ class Checker:
         if any(re.search("[\x00-\x1f\x7f-\x9f]", segment) for segment in segments):
             return None  # the server refuses such paths before any call is chosen
         for template, path in self.templates:
-            if template[0].startswith("{") and segments[0] in OWN:
+            if template[0].startswith("{") and segments[0] in OWN + PAGES:
                 continue
             fits = len(template) == len(segments) and all(word == segment or (word.startswith("{") and segment) for word, segment in zip(template, segments))
             if fits and method in self.document["paths"][path]:

@@ -88,6 +88,9 @@ find(const struct http_request *request, struct buf *methods)
 	if (first && strcmp(first, "admin") == 0)
 		return find_among(compat_admin_routes, compat_admin_count, request, methods);
 	const struct compat_route *route = find_among(routes, named, request, methods);
+	/* The files of a submission have addresses as long as that of its upload. */
+	if (!route && http_method(request) != HTTP_POST && first && strcmp(first, "submission") == 0)
+		buf_free(methods);
 	bool is_other = methods->len > 0;
 	for (size_t i = 0; first && i < ARRAY_SIZE(others); i++)
 		is_other = is_other || strcmp(first, others[i]) == 0;
