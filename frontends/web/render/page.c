@@ -13,6 +13,7 @@ page_site(const struct web *web, const char *here, const char *template, const c
 	const char *token)
 {
 	AUTO_FREE char *url = json_text_or_null(web->options, "url") ? web_address(web, here) : NULL;
-	return json_pack("{s:s, s:s?, s:s?, s:s, s:s?, s:s?, s:n, s:n, s:n, s:o}", "page", template, "user", user, "token",
-		token, "here", here, "url", url, "title", title, "data", "about", "picture", "assets", assets_paths());
+	return json_pack("{s:s, s:s?, s:s?, s:s, s:s?, s:s?, s:n, s:n, s:n, s:n, s:o}", "page", template, "user", user,
+		"token", token, "here", here, "url", url, "title", title, "data", "about", "picture", "refresh", "assets",
+		assets_paths());
 }

@@ -75,7 +75,8 @@ site_user(const struct visit *visit)
 json_t *
 site_model(const struct visit *visit, const char *as)
 {
-	return json_object_get(json_object_get(visit->data, "model"), as);
+	json_t *value = json_object_get(json_object_get(visit->data, "model"), as);
+	return json_is_null(value) ? NULL : value;
 }
 
 json_t *
@@ -196,6 +197,8 @@ add_site(struct visit *visit, const char *template, const char *title, const str
 	json_t *site = page_site(web, http_path(visit->request), template, words, user, token);
 	json_object_update_new(site, json_pack("{s:s?, s:s?, s:s?}", "data", data, "about", about, "picture", picture));
 	json_object_set_new(model, "site", site);
+	if (!json_object_get(model, "form"))
+		json_object_set_new(model, "form", json_null());
 }
 
 void
@@ -464,7 +467,7 @@ void
 site_done(struct visit *visit, json_t *result)
 {
 	const struct site_form *form = visit->about;
-	AUTO_JSON json_t *model = json_pack("{s:O, s:O, s:O}", "result", result, "path",
+	AUTO_JSON json_t *model = json_pack("{s:O, s:s?, s:O, s:O}", "result", result, "user", site_user(visit), "path",
 		json_object_get(visit->data, "path"), "fields", json_object_get(visit->data, "fields"));
 	visit->mend = NULL;
 	if (form->shows) {
