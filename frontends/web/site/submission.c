@@ -1,14 +1,288 @@
 /* SPDX-License-Identifier: MIT */
-/* A submission. */
+/*
+ * A submission.
+ *
+ * What `finish` adds: `jobs` (see report.h), `listing` {"text", "language", "lines": [numbers], "cut"}, `may` {"own",
+ * "cancel", "delete", "flag", "unflag", "submit"}; and `submission` has all members then, null where the answer had none.
+ */
 #include <config.h>
 
 #include "web/site/parts.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json_access.h"
+#include "base/number.h"
+#include "base/xalloc.h"
+#include "common/template.h"
+#include "web/site/report.h"
+#include "web/visit/respond.h"
+
+#define CODE_SHOWN_MAX (256u << 10) /* bytes */
+#define LINES_SHOWN_MAX 5000
+#define REFRESH_S 10
+#define FAR ((json_int_t)1 << 60) /* past the end of any file: only whether it may be read */
+
+/* ---- what is read ---- */
+
+static json_t *
+args_id(const struct visit *visit)
+{
+	long long id = 0;
+	const char *text = site_segment(visit, 1);
+	bool is_number = number_parse_integer(text, &id) && id > 0;
+	return json_pack("{s:o}", "id", is_number ? json_integer(id) : json_string(text));
+}
+
+static json_t *
+args_self(const struct visit *visit)
+{
+	return site_user(visit) ? json_object() : NULL;
+}
+
+static json_t *
+args_board(const struct visit *visit)
+{
+	return json_pack(
+		"{s:O, s:i}", "name", json_object_get(site_model(visit, "submission"), "leaderboard_name"), "limit", 1);
+}
+
+/* The jobs that have ended with a score; NULL: of none of them. */
+static const json_t *
+scored_job(const struct visit *visit)
+{
+	json_array_each(json_object_get(site_model(visit, "submission"), "jobs"), job)
+		if (json_is_number(json_object_get(job, "score")))
+			return job;
+	return NULL;
+}
+
+/* Arguments of submission.diff from another submission to this one; NULL: it is none, or this one. */
+static json_t *
+args_from(const struct visit *visit, json_int_t other)
+{
+	json_int_t id = member_int(site_model(visit, "submission"), "id");
+	return other && other != id && scored_job(visit) ? json_pack("{s:I, s:I}", "a", other, "b", id) : NULL;
+}
+
+static json_int_t
+best_of(const struct visit *visit)
+{
+	return member_int(json_object_get(scored_job(visit), "better"), "submission");
+}
+
+static json_t *
+args_best(const struct visit *visit)
+{
+	return args_from(visit, best_of(visit));
+}
+
+/* From the first place on the device; not where that is the user's best, too. */
+static json_t *
+args_first(const struct visit *visit)
+{
+	const json_t *ranking = list_find(json_object_get(site_model(visit, "board"), "rankings"), "device",
+		json_text_or_empty(scored_job(visit), "device"));
+	json_int_t first = member_int(json_array_get(json_object_get(ranking, "entries"), 0), "submission_id");
+	return first == best_of(visit) ? NULL : args_from(visit, first);
+}
+
+static json_t *
+args_artifact(const struct visit *visit)
+{
+	long long id = 0;
+	const char *text = site_segment(visit, 3);
+	bool is_number = number_parse_integer(text, &id) && id > 0;
+	return json_pack("{s:o, s:I}", "artifact", is_number ? json_integer(id) : json_string(text), "offset", FAR);
+}
+
+static json_t *
+args_flag(const struct visit *visit)
+{
+	const char *reason = site_field(visit, "reason");
+	json_t *args = args_id(visit);
+	json_object_set_new(args, "reason", json_string(reason ? reason : ""));
+	return args;
+}
+
+/* ---- the code ---- */
+
+/* The language by which the extension of a file is highlighted. */
+static const char *
+language_of(const char *file_name)
+{
+	static const char *const languages[][2] = {{".cpp", "cpp"}, {".cc", "cpp"}, {".cxx", "cpp"}, {".cu", "cpp"},
+		{".hip", "cpp"}, {".c", "c"}, {".py", "python"}};
+	const char *dot = strrchr(file_name, '.');
+	for (size_t i = 0; dot && i < ARRAY_SIZE(languages); i++)
+		if (strcmp(dot, languages[i][0]) == 0)
+			return languages[i][1];
+	return "none";
+}
+
+static json_t *
+listing_of(const json_t *submission)
+{
+	const char *code = json_text_or_null(submission, "code");
+	if (!code)
+		return json_null();
+	json_t *listing = report_cut(code, CODE_SHOWN_MAX), *numbers = json_array();
+	const char *text = json_text_or_empty(listing, "text");
+	for (json_int_t line = 1; *text && line <= LINES_SHOWN_MAX; line++) {
+		json_array_append_new(numbers, json_integer(line));
+		text += strcspn(text, "\n");
+		text += *text == '\n';
+	}
+	json_object_set_new(listing, "lines", numbers);
+	json_object_set_new(listing, "language", json_string(language_of(json_text_or_empty(submission, "file_name"))));
+	return listing;
+}
+
+/* ---- what the reader may do, as far as the page offers it; the core decides ---- */
+
+static json_t *
+may_of(const struct visit *visit, const json_t *submission)
+{
+	const char *user = site_user(visit);
+	const json_t *board = json_object_get(site_model(visit, "board"), "leaderboard");
+	bool own = user && member_is(submission, "user_name", user), flagged = json_text_or_null(submission, "flagged"),
+		 done = member_true(submission, "done");
+	bool judge = user && (member_is(board, "creator", user) || member_is(site_model(visit, "self"), "role", "admin"));
+	return json_pack("{s:b, s:b, s:b, s:b, s:b, s:b}", "own", own, "cancel", (own || judge) && !done, "delete",
+		judge || (own && !flagged), "flag", judge && !flagged && done, "unflag", judge && flagged, "submit",
+		user != NULL);
+}
+
+static void
+finish(const struct visit *visit, json_t *model)
+{
+	static const char *const members[] = {"note", "flagged", "code", NULL};
+	json_t *submission = report_filled(site_model(visit, "submission"), members);
+	json_object_set_new(model, "listing", listing_of(submission));
+	json_object_set_new(model, "may", may_of(visit, submission));
+	json_object_set_new(model, "jobs",
+		report_jobs(site_model(visit, "submission"), site_model(visit, "best"), site_model(visit, "first")));
+	json_object_set_new(model, "submission", submission);
+	if (!member_true(submission, "done"))
+		json_object_set_new(json_object_get(model, "site"), "refresh", json_integer(REFRESH_S));
+}
+
+/* ---- actions that are asked for ---- */
+
+static void
+ask(json_t *model, const char *sentence, const char *button)
+{
+	AUTO_FREE char *text = template_text(sentence, model, NULL);
+	json_object_set_new(model, "confirm", json_pack("{s:s, s:s}", "sentence", text, "button", button));
+}
+
+static void
+finish_cancel(const struct visit *visit, json_t *model)
+{
+	(void)visit;
+	ask(model,
+		"Submission {submission.id} is taken from the queue, or stopped where it runs. It gets no verdict and no rank.",
+		"Cancel the submission");
+}
+
+static void
+finish_delete(const struct visit *visit, json_t *model)
+{
+	(void)visit;
+	ask(model,
+		"Submission {submission.id} is deleted with its code, its report and its files, and leaves the ranking; your "
+		"next best takes its "
+		"place. Rate limits still count it. This cannot be undone.",
+		"Delete the submission");
+}
+
+/* ---- files ---- */
+
+/* Sends the file, which is this request's own, and removes its name. */
+static void
+on_opened(struct visit *visit, json_t *file)
+{
+	struct stat about;
+	const char *path = json_text_or_empty(file, "path"), *name = json_text_or_empty(file, "name"),
+			   *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	(void)unlink(path);
+	if (fd < 0 || fstat(fd, &about) != 0) {
+		visit_refuse(visit, KETTLE_EIO, "The file cannot be read.");
+		return;
+	}
+	AUTO_FREE char *plain = xstrdup(strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
+	for (char *at = plain; *at; at++)
+		*at = strchr(letters, *at) ? *at : '_';
+	AUTO_FREE char *disposition = xasprintf("attachment; filename=\"%s\"", plain);
+	const struct http_header headers[] = {
+		respond_uncached[0], respond_uncached[1], {"Content-Disposition", disposition}, {NULL, NULL}};
+	http_answer(visit->request, STATUS_OK,
+		http_content_file("application/octet-stream", STEAL_FD(fd), (uint64_t)about.st_size, headers));
+	visit_end(visit);
+}
+
+/* The user may read the file, as the answer to `file` says. */
+static void
+send_artifact(struct visit *visit)
+{
+	visit_call_internal(visit, "artifact.open",
+		json_pack("{s:O}", "artifact", json_object_get(site_model(visit, "file"), "artifact")), on_opened);
+}
+
 static const struct site_page pages[] = {
+	{.path = "submission/*",
+		.template = "submission",
+		.title = "Submission {submission.id}{submission.done?: {submission.state:word}}",
+		.data = "/api/v1/submission.show?id={submission.id}",
+		.reads = {{"submission", "submission.show", args_id, false}, {"self", "user.show", args_self, true},
+			{"board", "leaderboard.show", args_board, true}, {"best", "submission.diff", args_best, true},
+			{"first", "submission.diff", args_first, true}},
+		.finish = finish},
+	{.path = "submission/*/artifact/*",
+		.reads = {{"file", "submission.artifact", args_artifact, false}},
+		.respond = send_artifact},
+	{.path = "submission/*/cancel",
+		.template = "confirm",
+		.title = "Cancel submission {submission.id}",
+		.reads = {{"submission", "submission.show", args_id, false}},
+		.finish = finish_cancel,
+		.needs_user = true},
+	{.path = "submission/*/delete",
+		.template = "confirm",
+		.title = "Delete submission {submission.id}",
+		.reads = {{"submission", "submission.show", args_id, false}},
+		.finish = finish_delete,
+		.needs_user = true},
 	{.path = NULL},
 };
 
 static const struct site_form forms[] = {
+	{.path = "submission/*/cancel",
+		.page = "submission/*/cancel",
+		.command = "submission.cancel",
+		.args = args_id,
+		.next = "/submission/{result.id}"},
+	{.path = "submission/*/delete",
+		.page = "submission/*/delete",
+		.command = "submission.delete",
+		.args = args_id,
+		.next = "/user/{user}"},
+	{.path = "submission/*/flag",
+		.page = "submission/*",
+		.command = "submission.flag",
+		.args = args_flag,
+		.next = "/submission/{result.id}"},
+	{.path = "submission/*/unflag",
+		.page = "submission/*",
+		.command = "submission.unflag",
+		.args = args_id,
+		.next = "/submission/{result.id}"},
 	{.path = NULL},
 };
 
