@@ -15,8 +15,9 @@ ADDRESS = "document:"
 ERRORS = {"application/json": ("error", "kernelbot.detail")}
 REFUSED = (400, 401, 404, 405, 411, 413, 414, 415)
 NO_HTTP = (400, 414)  # the server refuses what is no path before any call is chosen
-PAGES = ("text/html", "text/css", "text/javascript", "text/csv", "image/png")  # for people, who have no document
-OWN = ("api", "auth", "board", "diff", "join", "link", "operator", "submission", "user")  # first words of paths that no board has
+# First words of addresses for people, who have no document, and of those that no board has.
+PAGES = ("", "assets", "board", "devices", "diff", "favicon.ico", "join", "operator", "robots.txt", "submission", "user")
+OWN = ("api", "auth", "link", *PAGES)
 
 
 def escaped(text):
@@ -52,7 +53,7 @@ class Checker:
         if any(re.search("[\x00-\x1f\x7f-\x9f]", segment) for segment in segments):
             return None  # the server refuses such paths before any call is chosen
         for template, path in self.templates:
-            if template[0].startswith("{") and segments[0] in OWN + PAGES:
+            if template[0].startswith("{") and segments[0] in OWN:
                 continue
             fits = len(template) == len(segments) and all(word == segment or (word.startswith("{") and segment) for word, segment in zip(template, segments))
             if fits and method in self.document["paths"][path]:
@@ -70,7 +71,7 @@ class Checker:
     def unknown(self, record):
         """Faults of an answer to what is not in the document."""
         kind = (record["type"] or "").partition(";")[0]
-        if record["status"] == 303 or kind in PAGES:
+        if kind == "text/html" or record["path"].lstrip("/").partition("?")[0].partition("/")[0] in PAGES:
             return []
         if record["status"] not in REFUSED or kind not in ERRORS:
             return [f"the document has no such call, and this is no error: {kind}"]

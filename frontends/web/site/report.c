@@ -234,7 +234,7 @@ decoded(const char *coded)
 }
 
 static json_t *
-case_of(const struct source *source, const json_t *job, const json_t *run, json_int_t index)
+case_of(const struct source *source, const json_t *run, json_int_t index)
 {
 	char mean[FORMAT_SIZE] = "–", best[FORMAT_SIZE], worst[FORMAT_SIZE];
 	const json_t *result = json_object_get(run, "result");
@@ -246,13 +246,13 @@ case_of(const struct source *source, const json_t *job, const json_t *run, json_
 	format_ns(value_of_case(result, "benchmark", index, "worst"), worst);
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o}", "spec", one.spec, "mean", mean,
 		"fastest", best, "slowest", worst, "calls", value_case_text(result, "benchmark", index, "runs"), "failed",
-		failed, "error", message_of(strstr(json_text_or_empty(job, "error"), one.error) ? "" : one.error), "message",
-		message_of(failed ? one.message : ""), "profile", decoded(one.report), "best",
-		case_change(source->best, run, one.spec), "first", case_change(source->first, run, one.spec));
+		failed, "error", message_of(one.error), "message", message_of(failed ? one.message : ""), "profile",
+		decoded(one.report), "best", case_change(source->best, run, one.spec), "first",
+		case_change(source->first, run, one.spec));
 }
 
 static json_t *
-cases_of(const struct source *source, const json_t *job, const json_t *run)
+cases_of(const struct source *source, const json_t *run)
 {
 	json_t *cases = json_array();
 	const json_t *result = json_object_get(run, "result");
@@ -261,7 +261,7 @@ cases_of(const struct source *source, const json_t *job, const json_t *run)
 		struct value_case one = value_case(result, "benchmark", i);
 		if (!*one.status && !*one.spec)
 			break;
-		json_array_append_new(cases, case_of(source, job, run, i));
+		json_array_append_new(cases, case_of(source, run, i));
 	}
 	return cases;
 }
@@ -302,7 +302,7 @@ errors_of(const json_t *run)
 
 /* job: whose error is not said again. */
 static json_t *
-run_of(const struct source *source, const json_t *job, const json_t *run)
+run_of(const struct source *source, const json_t *run)
 {
 	size_t failed = 0;
 	const json_t *result = json_object_get(run, "result");
@@ -313,13 +313,13 @@ run_of(const struct source *source, const json_t *job, const json_t *run)
 	AUTO_FREE char *name = report_run_name(run), *err = errors_of(run);
 	name[0] = (char)toupper((unsigned char)name[0]);
 	json_t *throttled = json_object_get(json_object_get(run, "device"), "throttled");
-	json_object_update_new(view,
-		json_pack("{s:s, s:o, s:o, s:I, s:o, s:b, s:b, s:b, s:b, s:O?, s:o, s:o, s:o}", "name", name, "message",
-			message_of(member_is(job, "error", message) ? "" : message), "tests", tests, "failed", (json_int_t)failed,
-			"cases", cases_of(source, job, run), "against_best", is_compared(source->best, run), "against_first",
-			is_compared(source->first, run), "uncalibrated", has_case(result, "calibrated", "no"), "compiled",
-			has_case(result, "compiled", NULL), "throttled", throttled, "profile", profile_of(result), "out",
-			log_of(source, value_log(run, "stdout")), "err", log_of(source, err)));
+	json_object_update_new(
+		view, json_pack("{s:s, s:o, s:o, s:I, s:o, s:b, s:b, s:b, s:b, s:O?, s:o, s:o, s:o}", "name", name, "message",
+				  message_of(message), "tests", tests, "failed", (json_int_t)failed, "cases", cases_of(source, run),
+				  "against_best", is_compared(source->best, run), "against_first", is_compared(source->first, run),
+				  "uncalibrated", has_case(result, "calibrated", "no"), "compiled", has_case(result, "compiled", NULL),
+				  "throttled", throttled, "profile", profile_of(result), "out",
+				  log_of(source, value_log(run, "stdout")), "err", log_of(source, err)));
 	return view;
 }
 
@@ -329,7 +329,7 @@ runs_of(const struct source *source, const json_t *job)
 	json_t *list = json_array();
 	json_array_each(json_object_get(job, "runs"), run)
 		if (!member_is(run, "state", "skipped"))
-			json_array_append_new(list, run_of(source, job, run));
+			json_array_append_new(list, run_of(source, run));
 	return list;
 }
 
