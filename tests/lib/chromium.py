@@ -53,16 +53,15 @@ class Person:
         self.context.add_init_script("""window.shift = 0; new PerformanceObserver(list => { for (const entry of list.getEntries())
             if (!entry.hadRecentInput) window.shift += entry.value; }).observe({type: "layout-shift", buffered: true});""")
         self.page, self.faults, self.script = self.context.new_page(), [], script
-        self.page.on("console", lambda said: said.type == "error" and self.faults.append(f"{self.page.url}: {said.text}"))
+        self.visited = set()  # the console also says what the status of a page is
+        self.page.on("request", lambda request: request.is_navigation_request() and self.visited.add(request.url))
+        self.page.on("console", lambda said: said.type == "error" and said.location["url"] not in self.visited and
+                     self.faults.append(f"{self.page.url}: {said.text} {said.location['url']}"))
         self.page.on("pageerror", lambda error: self.faults.append(f"{self.page.url}: {error}"))
 
     def go(self, path, status=200):
-        # The console also says what the status of the page is.
-        known = len(self.faults)
         answer = self.page.goto(path)
         assert answer.status == status, f"{path}: {answer.status}, not {status}: {self.text()[:500]}"
-        if status >= 400:
-            self.faults[known:] = [fault for fault in self.faults[known:] if "the server responded with a status of" not in fault]
         return answer
 
     def text(self):

@@ -71,11 +71,14 @@ any_of(const struct shape *shape, const struct filling *filling)
 	bool is_task = shape->name && strcmp(shape->name, "task") == 0;
 	if (!filling->full || !is_task)
 		return filling->full ? json_string(PLAIN) : json_null();
-	json_t *task = json_loads(
-		"{\"name\": \"1\", \"description\": \"1\", \"lang\": \"cpp\", \"config\": {}, \"files\": {\"a.h\": \"a.h\"}, "
-		"\"templates\": {\"cpp\": \"template.cpp\"}, \"tests\": [{\"size\": 1}], \"benchmarks\": [{\"size\": 1}], "
-		"\"ranked\": [{\"size\": 1}], \"ranking_by\": \"geom\", \"test_timeout\": 1, \"benchmark_timeout\": 1, "
-		"\"ranked_timeout\": 1, \"limits\": {}, \"gpus\": [\"CPU\"]}",
+	json_t *task = json_loads("{\"files\": [{\"name\": \"a.h\", \"source\": \"a.h\"}, {\"name\": \"1\", \"source\": "
+							  "\"@SUBMISSION@\"}], \"lang\": \"cpp\", "
+							  "\"description\": \"1\", \"config\": {\"sources\": [\"1\"]}, \"templates\": {\"CPP\": "
+							  "\"a.cpp\"}, \"test_timeout\": 1, "
+							  "\"benchmark_timeout\": 1, \"ranked_timeout\": 1, \"memory\": 1, \"tests\": [{\"size\": "
+							  "1, \"seed\": 1}, {\"size\": 2}], "
+							  "\"benchmarks\": [{\"size\": 1}], \"ranking_by\": \"last\", \"multi_gpu\": false, "
+							  "\"gpus\": [\"CPU\"], \"libraries\": [\"1\"]}",
 		0, &why);
 	assert_non_null(task);
 	return task;
