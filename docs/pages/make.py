@@ -11,12 +11,12 @@ import sys
 from playwright.sync_api import sync_playwright
 
 PAGES = {"boards": "/", "board": "/board/vectoradd_cpp", "trend": "/board/vectoradd_cpp/trend", "task": "/board/vectoradd_cpp/task",
-         "submit": "/board/vectoradd_cpp/submit", "feed": "/board/vectoradd_cpp/feed", "wall": "/board/vectoradd_cpp/feed?wall",
+         "submit": "/board/vectoradd_cpp/submit", "feed": "/board/vectoradd_cpp/feed", "wall": "/board/vectoradd_cpp/feed?wall=1",
          "submission": "/submission/1", "diff": "/diff/1/3", "user": "/user/ada", "devices": "/devices", "operator": "/operator",
          "docs": "/docs", "login": "/login", "error": "/board/none"}
 WAYS = {"": (1100, "light"), "-dark": (1100, "dark"), "-phone": (360, "light")}
-HEIGHT, MOST = 900, 150_000  # pixels; bytes of a picture
-TALLEST = 1400  # of a page, more is cut
+HEIGHT, MOST = 400, 150_000  # pixels; bytes of a picture
+TALLEST = 1300  # of a page, more is cut
 
 
 def main(address, token, folder, *names):
@@ -31,7 +31,7 @@ def main(address, token, folder, *names):
                 page.evaluate("document.fonts.ready")
                 height = min(page.evaluate("document.documentElement.scrollHeight"), TALLEST)
                 path = pathlib.Path(folder, f"{name}{suffix}.png")
-                page.set_viewport_size({"width": width, "height": max(height, 400)})
+                page.set_viewport_size({"width": width, "height": height})
                 page.screenshot(path=path)
                 page.close()
                 if path.stat().st_size > MOST:

@@ -48,7 +48,7 @@ class Person:
     """Somebody with a browser of their own: its cookies, and what went wrong on its pages."""
 
     def __init__(self, found, script=True, **options):
-        self.context = found.new_context(base_url=ORIGIN, java_script_enabled=script, **options)
+        self.context = found.new_context(base_url=ORIGIN, java_script_enabled=script, reduced_motion="reduce", **options)
         self.context.set_default_timeout(LIMIT_MS)
         self.context.add_init_script("""window.shift = 0; new PerformanceObserver(list => { for (const entry of list.getEntries())
             if (!entry.hadRecentInput) window.shift += entry.value; }).observe({type: "layout-shift", buffered: true});""")
