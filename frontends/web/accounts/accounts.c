@@ -13,6 +13,7 @@
 #include "base/xalloc.h"
 #include "web/accounts/provider.h"
 #include "web/accounts/session.h"
+#include "http/form.h"
 #include "http/percent.h"
 #include "common/recent.h"
 #include "web/visit/respond.h"
@@ -59,13 +60,35 @@ fail_login(struct visit *visit, const struct kettle_error *err)
 		session_fail(visit, err);
 }
 
+/* A token that was pasted: its user gets a session. Another site must not log its visitors in as a user of its own. */
+static void
+take_token(struct web *web, struct http_request *request)
+{
+	size_t size = 0;
+	struct query form = {0};
+	struct kettle_error err = {0};
+	const char *origin = http_header_value(request, "Origin");
+	AUTO_FREE char *own = web_address(web, "");
+	bool parsed = query_parse(http_body(request, &size), &form, &err) == 0;
+	const char *token = parsed ? query_value(&form, "token_text") : NULL;
+	const char *next = parsed ? query_value(&form, "next") : NULL;
+	if (!token || !*token || (origin && strcmp(origin, own) != 0))
+		session_respond(web, request, FORBIDDEN, NULL, "The form has no token, or comes from another site.");
+	else
+		visit_begin(web, request, token, 0, provider_session, session_fail,
+			json_pack("{s:{s:s}}", "login", "next", session_local_path(next ? next : "")), NULL);
+	query_free(&form);
+}
+
 static void
 serve_login(struct web *web, struct http_request *request)
 {
-	if (http_method(request) == HTTP_GET || http_method(request) == HTTP_HEAD)
+	if (http_method(request) == HTTP_POST)
+		take_token(web, request);
+	else if (http_method(request) == HTTP_GET || http_method(request) == HTTP_HEAD)
 		visit_begin(web, request, session_cookie_value(web, request, SESSION), 0, start_login, fail_login, NULL, NULL);
 	else
-		respond_not_allowed(request, "GET, HEAD");
+		respond_not_allowed(request, "GET, HEAD, POST");
 }
 
 /* ---- questions that a button answers ---- */
@@ -263,7 +286,7 @@ accounts_request(struct web *web, struct http_request *request)
 size_t
 accounts_body_max(const struct http_request *request)
 {
-	static const char *const forms[] = {"link", "logout", "auth"};
+	static const char *const forms[] = {"link", "login", "logout", "auth"};
 	const char *first = http_segment(request, 0);
 	for (size_t i = 0; first && i < ARRAY_SIZE(forms); i++)
 		if (strcmp(first, forms[i]) == 0)

@@ -220,6 +220,14 @@ on_begun(struct visit *visit, json_t *login)
 		on_session);
 }
 
+void
+provider_session(struct visit *visit, json_t *result)
+{
+	(void)result;
+	visit_call_internal(visit, "login.begin",
+		json_pack("{s:s, s:s}", "name", SESSION_NAME, "address", http_address(visit->request)), on_begun);
+}
+
 /* The identity's user can be joined with this code: the browser's session is shown both. */
 static void
 on_code(struct visit *visit, json_t *result)
@@ -253,8 +261,7 @@ on_user(struct visit *visit, json_t *user)
 	if (member_true(json_object_get(visit->data, "login"), "joins"))
 		visit_call(visit, "user.link", json_object(), on_code);
 	else
-		visit_call_internal(visit, "login.begin",
-			json_pack("{s:s, s:s}", "name", SESSION_NAME, "address", http_address(visit->request)), on_begun);
+		provider_session(visit, NULL);
 }
 
 /* The claims of an ID token, which came by TLS from the provider itself, so that its signature adds nothing. */
