@@ -28,6 +28,7 @@
 #include "web/site/parts.h"
 #include "web/visit/respond.h"
 
+#define NEXT_QUERY_MAX 1000 /* bytes of a query to which a login leads back: a header must hold it, encoded */
 #define FORM_MAX (SITE_FILE_MAX + (64u << 10)) /* a file and the other fields */
 
 /* ---- what the request says ---- */
@@ -426,8 +427,11 @@ serve_page(struct web *web, struct http_request *request, const struct site_page
 		AUTO_BUF struct buf login = {0};
 		buf_adds(&login, "/login?next=");
 		percent_add(&login, http_path(request));
-		percent_add(&login, *http_query(request) ? "?" : "");
-		percent_add(&login, http_query(request));
+		const char *query = http_query(request);
+		if (*query && strlen(query) <= NEXT_QUERY_MAX) {
+			percent_add(&login, "?");
+			percent_add(&login, query);
+		}
 		session_redirect(request, login.data, NULL);
 		return;
 	}
