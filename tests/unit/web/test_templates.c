@@ -178,7 +178,7 @@ assert_well_formed(const char *html, const char *where)
 	char open[DEPTH_MAX][NAME_MAX_LEN];
 	size_t depth = 0;
 	if (strncmp(html, "<!DOCTYPE html>", strlen("<!DOCTYPE html>")) != 0)
-		fail_msg("%s: it does not begin as HTML: %.100s", where, html);
+		fail_msg("%s: no HTML: %.100s", where, html);
 	for (const char *at = html + strlen("<!DOCTYPE html>"); (at = strchr(at, '<')); at++) {
 		bool closes = at[1] == '/';
 		const char *tag = at, *name = at + 1 + closes;
