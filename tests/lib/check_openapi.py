@@ -16,7 +16,7 @@ ERRORS = {"application/json": ("error", "kernelbot.detail")}
 REFUSED = (400, 401, 404, 405, 411, 413, 414, 415)
 NO_HTTP = (400, 414)  # the server refuses what is no path before any call is chosen
 # First words of addresses for people, who have no document, and of those that no board has.
-PAGES = ("", "assets", "board", "devices", "diff", "favicon.ico", "join", "operator", "robots.txt", "submission", "user")
+PAGES = ("", "assets", "board", "devices", "diff", "favicon.ico", "join", "login", "operator", "robots.txt", "submission", "user")
 OWN = ("api", "auth", "link", *PAGES)
 
 
