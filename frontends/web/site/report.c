@@ -302,11 +302,13 @@ errors_of(const json_t *run)
 
 /* job: whose error is not said again. */
 static json_t *
-run_of(const struct source *source, const json_t *run)
+run_of(const struct source *source, const json_t *job, const json_t *run)
 {
 	size_t failed = 0;
 	const json_t *result = json_object_get(run, "result");
 	const char *message = json_text_or_empty(run, "message");
+	if (strcmp(message, json_text_or_empty(job, "error")) == 0)
+		message = "";
 	static const char *const members[] = {
 		"wall_ns", "memory_peak", "cut", "artifacts_cut", "remarks", "low", "high", NULL};
 	json_t *view = report_filled(run, members), *tests = tests_of(result, &failed);
@@ -314,12 +316,11 @@ run_of(const struct source *source, const json_t *run)
 	name[0] = (char)toupper((unsigned char)name[0]);
 	json_t *throttled = json_object_get(json_object_get(run, "device"), "throttled");
 	json_object_update_new(
-		view, json_pack("{s:s, s:o, s:o, s:I, s:o, s:b, s:b, s:b, s:b, s:O?, s:o, s:o, s:o}", "name", name, "message",
+		view, json_pack("{s:s, s:o, s:o, s:I, s:o, s:b, s:b, s:b, s:O?, s:o, s:o, s:o}", "name", name, "message",
 				  message_of(message), "tests", tests, "failed", (json_int_t)failed, "cases", cases_of(source, run),
 				  "against_best", is_compared(source->best, run), "against_first", is_compared(source->first, run),
-				  "uncalibrated", has_case(result, "calibrated", "no"), "compiled", has_case(result, "compiled", NULL),
-				  "throttled", throttled, "profile", profile_of(result), "out",
-				  log_of(source, value_log(run, "stdout")), "err", log_of(source, err)));
+				  "compiled", has_case(result, "compiled", NULL), "throttled", throttled, "profile", profile_of(result),
+				  "out", log_of(source, value_log(run, "stdout")), "err", log_of(source, err)));
 	return view;
 }
 
@@ -329,11 +330,20 @@ runs_of(const struct source *source, const json_t *job)
 	json_t *list = json_array();
 	json_array_each(json_object_get(job, "runs"), run)
 		if (!member_is(run, "state", "skipped"))
-			json_array_append_new(list, run_of(source, run));
+			json_array_append_new(list, run_of(source, job, run));
 	return list;
 }
 
 /* ---- jobs ---- */
+
+static bool
+is_uncalibrated(const json_t *job)
+{
+	json_array_each(json_object_get(job, "runs"), run)
+		if (has_case(json_object_get(run, "result"), "calibrated", "no"))
+			return true;
+	return false;
+}
 
 static bool
 has_secret(const json_t *job)
@@ -389,14 +399,15 @@ job_of(const json_t *submission, const json_t *job, const json_t *best, const js
 	static const char *const of_better[] = {"user_name", NULL};
 	if (json_object_get(view, "better") && !json_is_null(json_object_get(view, "better")))
 		json_object_set_new(view, "better", report_filled(json_object_get(view, "better"), of_better));
-	add_comparison(compared, best, device, "your best");
+	add_comparison(compared, best, device, "own best");
 	add_comparison(compared, first, device, "the first");
 	bool has_facts = json_is_number(json_object_get(job, "low")) || json_is_integer(json_object_get(rank, "before")) ||
 					 json_array_size(compared) > 0;
-	json_object_update_new(view, json_pack("{s:s, s:s, s:b, s:b, s:o, s:o, s:o, s:o, s:f}", "begins", begins, "change",
-									 change, "secret", has_secret(job), "facts", has_facts, "compared", compared,
-									 "compiler", compiler_of(&source, json_object_get(job, "compilation")), "reports",
-									 runs_of(&source, job), "parts", parts, "time", ns));
+	json_object_update_new(
+		view, json_pack("{s:s, s:s, s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:f}", "begins", begins, "change", change,
+				  "uncalibrated", is_uncalibrated(job), "secret", has_secret(job), "facts", has_facts, "compared",
+				  compared, "compiler", compiler_of(&source, json_object_get(job, "compilation")), "reports",
+				  runs_of(&source, job), "parts", parts, "time", ns));
 	return view;
 }
 

@@ -12,12 +12,12 @@ json_t *report_filled(const json_t *object, const char *const *names);
 /*
  * The jobs of a submission with all members that a job can have, null where the answer had none, and of their own:
  *
- * - `begins`: the expected wait in words; `change`: of the rank, in words; `secret`: whether runs are secret; `facts`: whether
- *   there is more to say of the score
+ * - `begins`: the expected wait in words; `change`: of the rank, in words; `secret`: whether runs are secret; `uncalibrated`:
+ *   whether a case was; `facts`: whether there is more to say of the score
  * - `compared`: of the score with that of another submission: {"with", "other": its number, and as `best` of a case}
  * - `compiler`: the steps that said something or did not pass: {"title", "command", "passed", "message", "log"}
- * - `reports`: the runs, and of their own: {"name", "message", "tests", "failed": how many of them, "cases",
- *   "against_best", "against_first": whether cases are compared, "uncalibrated", "compiled": whether a case was, "throttled",
+ * - `reports`: the runs, and of their own: {"name", "message": not the job's error again, "tests", "failed": how many of
+ *   them, "cases", "against_best", "against_first": whether cases are compared, "compiled": whether a case was, "throttled",
  *   "profile": {"tool", "trouble", "text"} or null, "out", "err": logs}
  * - `parts`: of the time: {"name", "ns", "at", "share": of 100, "colour": a number}; `time`: their sum
  *

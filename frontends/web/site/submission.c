@@ -178,7 +178,9 @@ static void
 ask(json_t *model, const char *sentence, const char *button)
 {
 	AUTO_FREE char *text = template_text(sentence, model, NULL);
-	json_object_set_new(model, "confirm", json_pack("{s:s, s:s}", "sentence", text, "button", button));
+	AUTO_FREE char *back = template_text("/submission/{submission.id}", model, NULL);
+	json_object_set_new(
+		model, "confirm", json_pack("{s:s, s:s, s:s}", "sentence", text, "button", button, "back", back));
 }
 
 static void

@@ -3,8 +3,9 @@
  * Submitting a file.
  *
  * What `finish` adds: `choice` {"text", "file_name", "note", "mode", "request", "origin": where the text comes from, or
- * null}, `places` (the board's devices), `templates` (names), and of what was refused `refused` {"error",
- * "member": that of the field at which it is shown, or ""} and `header` (the directives of the file), else null.
+ * null, "open": whether the form is shown}, `places` (the board's devices), `templates` (names), and of what was refused
+ * `refused` {"error", "member": that of the field at which it is shown, or ""} and `header` (the directives of the file),
+ * else null.
  */
 #include <config.h>
 
@@ -151,9 +152,12 @@ choice_of(const struct visit *visit)
 							 : from     ? xasprintf("submission %lld", (long long)member_int(from, "id"))
 							 : template ? xasprintf("the template %s", json_text_or_empty(template, "language"))
 										: NULL;
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?}", "text", text, "file_name", *name ? name : usual_name(visit),
-		"note", json_text_or_empty(sent, "note"), "mode", mode ? mode : "ranked", "request", request ? request : made,
-		"origin", origin);
+	const json_t *board = json_object_get(site_model(visit, "board"), "leaderboard");
+	bool is_over = member_true(board, "ended") && member_is(board, "after_deadline", "closed");
+	/* What was refused since the board has just ended is not lost. */
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:b}", "text", text, "file_name",
+		*name ? name : usual_name(visit), "note", json_text_or_empty(sent, "note"), "mode", mode ? mode : "ranked",
+		"request", request ? request : made, "origin", origin, "open", sent || !is_over);
 }
 
 static bool

@@ -175,12 +175,12 @@ finish_delete_all(const struct visit *visit, json_t *model)
 	json_int_t count = member_int(json_object_get(model, "account"), "submissions");
 	finish_own(visit, model);
 	json_object_set_new(model, "confirm",
-		json_pack("{s:o, s:s}", "sentence",
+		json_pack("{s:o, s:s, s:s}", "sentence",
 			json_sprintf("This deletes your %lld submissions, with their code and results; those that run are "
 						 "cancelled. They leave the rankings. What was marked as a cheat stays, and rate limits still "
 						 "count what is deleted. At most %d are deleted at once. This cannot be undone.",
 				(long long)count, DELETED_MAX),
-			"button", "Delete my submissions"));
+			"button", "Delete my submissions", "back", "../settings"));
 }
 
 static void list_own(struct visit *visit, json_t *result);
@@ -265,12 +265,12 @@ finish_revoke(const struct visit *visit, json_t *model)
 	const char *name = site_segment(visit, 3);
 	finish_own(visit, model);
 	json_object_set_new(model, "confirm",
-		json_pack("{s:o, s:s}", "sentence",
+		json_pack("{s:o, s:s, s:s}", "sentence",
 			strcmp(name, SESSION_NAME) == 0
 				? json_string("This logs you out in all browsers, this one too.")
 				: json_sprintf(
 					  "Programs with the token “%s” can no longer act as you, and logins of that name end.", name),
-			"button", "Revoke"));
+			"button", "Revoke", "back", "../tokens"));
 }
 
 /* ---- settings ---- */
@@ -287,11 +287,11 @@ finish_delete(const struct visit *visit, json_t *model)
 {
 	finish_own(visit, model);
 	json_object_set_new(model, "confirm",
-		json_pack("{s:s, s:s}", "sentence",
+		json_pack("{s:s, s:s, s:s}", "sentence",
 			"Your name, accounts, tokens, logins, memberships, notes and role are removed, and what runs is cancelled. "
 			"Submissions with their code, rankings and leaderboards stay, under a name that does not say who you were: "
 			"delete the submissions first where they should not. This logs you out, and cannot be undone.",
-			"button", "Delete my account"));
+			"button", "Delete my account", "back", "settings"));
 }
 
 static json_t *
