@@ -15,7 +15,7 @@
 
 #define PLACES 100                  /* on a page of a ranking */
 #define PAGE_MAX 1000000            /* its number */
-#define DESCRIPTION_LONG 700        /* bytes of one that is folded */
+#define DESCRIPTION_LONG 300        /* bytes of one that is folded */
 #define PICTURE_KEEP_MS (60 * 1000) /* its end is the present time */
 
 /* ---- what is read ---- */
