@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define SLOW_MAX 3       /* slow commands that read at once: a thread of the pool is left for what is short */
 #define PEEK_BUSY_MS 100 /* how long a process that only peeks waits for a lock of the database */
 
 /* ---- the calls that are not answered ---- */
@@ -353,6 +354,42 @@ ran_slow(void *arg)
 		call->command->finish(call->core, call->result, command_answered, call);
 }
 
+static void ran_in_turn(void *arg);
+
+/* Begins those slow commands whose turn it is; what nobody waits for any more is left out. */
+static void
+begin_slow(struct core *core)
+{
+	while (core->slow.first && core->slow.running < SLOW_MAX) {
+		struct call *call = core->slow.first;
+		core->slow.first = call->next;
+		if (!call->answer)
+			call_fail(call, KETTLE_ECANCELED, "The call was cancelled.");
+		else if (core_work(core, run_slow, ran_in_turn, call, &call->err) < 0)
+			ran_slow(call);
+		else
+			core->slow.running++;
+	}
+}
+
+static void
+ran_in_turn(void *arg)
+{
+	struct core *core = ((struct call *)arg)->core;
+	core->slow.running--;
+	ran_slow(arg);
+	begin_slow(core);
+}
+
+static void
+queue_slow(struct call *call)
+{
+	struct call **end = call->core->slow.first ? &call->core->slow.last->next : &call->core->slow.first;
+	call->next = NULL;
+	*end = call->core->slow.last = call;
+	begin_slow(call->core);
+}
+
 /* On the store's thread: checks only the right to an engine command. */
 static int
 resolve_on_store(struct db *db, void *arg, struct kettle_error *err)
@@ -421,10 +458,10 @@ run_at_owner(struct call *call)
 	call->env = call->core->env; /* a copy: a reload changes the core's while the store's threads work */
 	switch (call->command->kind) {
 	case COMMAND_READ:
-		if (!call->command->slow)
+		if (call->command->slow)
+			queue_slow(call);
+		else
 			store_query(call->core->store, run_on_store, ran_on_store, call);
-		else if (core_work(call->core, run_slow, ran_slow, call, &call->err) < 0)
-			ran_slow(call);
 		break;
 	case COMMAND_WRITE:
 		call->plans = call->command->trial != NULL;

@@ -142,7 +142,11 @@ struct core {
 		json_t *data; /* {"since", "error"}; NULL: the disk is not full */
 		struct kettle_timer *timer;
 		bool trying;
-	} storage;        /* a server's disk, see storage_watch.c */
+	} storage; /* a server's disk, see storage_watch.c */
+	struct {
+		struct call *first, *last; /* that wait for their turn; last: where there is a first */
+		unsigned running;
+	} slow;           /* commands at the owner */
 	unsigned works;   /* core_work under way, and calls of core_hold */
 	unsigned plots;   /* plots being drawn */
 	unsigned fetches; /* fetches of competition.fetch under way */
