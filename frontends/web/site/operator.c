@@ -30,8 +30,11 @@
 #define FILE_NAME ".name" /* fields of a file that was sent before */
 #define FILE_CONTENT ".base64"
 
-/* Of an action: it is confirmed before it is done; it takes something away; it may take minutes. */
-enum { ASKS = 1, TAKES = 2, SLOW = 4 };
+/*
+ * Of an action: it is confirmed before it is done; it takes something away; it may take minutes; an admin does it to a user
+ * who must be named, while the command would take the caller.
+ */
+enum { ASKS = 1, TAKES = 2, SLOW = 4, NAMES = 8 };
 
 struct action {
 	const char *command, *title;
@@ -66,7 +69,7 @@ static const struct action actions[] = {
 	{.command = "user.unban", .title = "Lift a ban", .flags = ASKS},
 	{.command = "user.role", .title = "Give a user a role", .flags = ASKS},
 	{.command = "user.merge", .title = "Merge two users", .flags = ASKS | TAKES},
-	{.command = "user.delete", .title = "Remove a user", .flags = ASKS | TAKES},
+	{.command = "user.delete", .title = "Remove a user", .flags = ASKS | TAKES | NAMES},
 	{.command = "device.disable", .title = "Disable units", .flags = ASKS | TAKES},
 	{.command = "device.enable", .title = "Enable units", .flags = 0},
 	{.command = "device.calibrate", .title = "Measure the speed of devices", .flags = ASKS | SLOW,
@@ -133,8 +136,8 @@ static bool
 may_act(const struct visit *visit)
 {
 	const struct action *action = action_of(visit);
-	return action &&
-		   (member_is(row_of(visit, action->command), "right", "admin") ? may_administer : may_operate)(visit);
+	bool of_admins = action && ((action->flags & NAMES) || member_is(row_of(visit, action->command), "right", "admin"));
+	return action && (of_admins ? may_administer : may_operate)(visit);
 }
 
 /* ---- arguments from fields ---- */
@@ -209,7 +212,13 @@ lacks_one(const struct visit *visit, const char *command, const json_t *args)
 	return false;
 }
 
-/* The arguments of an action, with what its source has made. New reference. */
+static bool
+lacks_name(const struct visit *visit, const struct action *action)
+{
+	return (action->flags & NAMES) && !site_field(visit, "name");
+}
+
+/* The arguments of an action, with what its source has made; an empty name, which is refused, where it lacks one. New reference. */
 static json_t *
 action_args(const struct visit *visit, const struct action *action)
 {
@@ -218,6 +227,8 @@ action_args(const struct visit *visit, const struct action *action)
 		json_object_set_new(args, action->argument,
 			action->member ? json_pack("{s:O}", action->member, json_object_get(made, action->member))
 						   : json_incref(made));
+	if (lacks_name(visit, action))
+		json_object_set_new(args, "name", json_string(""));
 	return args;
 }
 
@@ -243,7 +254,8 @@ step(const struct visit *visit, json_t **ret_args)
 		return action->source;
 	}
 	AUTO_JSON json_t *args = action_args(visit, action);
-	if (asks && !find_argument(visit, action->command, "dry_run") && !lacks_one(visit, action->command, args))
+	if (asks && !find_argument(visit, action->command, "dry_run") && !lacks_one(visit, action->command, args) &&
+		!lacks_name(visit, action))
 		return NULL;
 	if (asks && find_argument(visit, action->command, "dry_run"))
 		json_object_set_new(args, "dry_run", json_true());
@@ -309,12 +321,14 @@ control_of(const struct visit *visit, const json_t *argument, bool needed)
 		 is_wrong = refused_argument(visit) && strcmp(refused_argument(visit), name) == 0;
 	bool is_number = member_is(argument, "type", "int") || member_is(argument, "type", "id");
 	json_t *options = options_of(argument, value ? value : ""), *file = is_file ? file_of(visit, name) : json_null();
+	bool is_required =
+		member_true(argument, "required") || ((action_of(visit)->flags & NAMES) && strcmp(name, "name") == 0);
 	bool is_kept = json_object_size(file) > 0, is_text = !is_file && json_is_null(options) && !is_long(argument);
 	json_t *control = json_pack("{s:s, s:s, s:O?, s:s?, s:b, s:o, s:b, s:b, s:b, s:b, s:b, s:o, s:s?}", "name", name,
 		"value", value ? value : "", "help", json_object_get(argument, "help"), "given", value, "required",
-		needed && member_true(argument, "required") && !is_kept, "options", options, "is_text", is_text, "is_number",
-		is_number, "is_file", is_file, "is_long", is_long(argument), "is_list", member_true(argument, "repeated"),
-		"kept", is_kept ? json_incref(file) : json_null(), "wrong",
+		needed && is_required && !is_kept, "options", options, "is_text", is_text, "is_number", is_number, "is_file",
+		is_file, "is_long", is_long(argument), "is_list", member_true(argument, "repeated"), "kept",
+		is_kept ? json_incref(file) : json_null(), "wrong",
 		is_wrong ? json_text_or_null(site_model(visit, "form"), "error") : NULL);
 	json_decref(file);
 	return control;
