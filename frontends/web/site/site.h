@@ -56,7 +56,8 @@ struct site_form {
 	const char *page; /* the path of the page that shows what is refused; it has the same segments at its beginning */
 	const char *command; /* called as the user; NULL: `run`, or the page's `step`, has the commands */
 	json_t *(*args)(const struct visit *visit); /* from site_field and the path; new reference */
-	const char *next; /* where the browser goes then; of `result`, the answer, `user`, `path`, `fields` */
+	/* Where the browser goes then; of `result`, the answer, `user`, the name as a segment of an address, `path`, `fields`. */
+	const char *next;
 	int (*check)(const struct visit *visit, struct kettle_error *err); /* or NULL: whether the command is called */
 	visit_fn run;      /* in place of one command: calls several, and ends by site_done; or NULL */
 	const char *shows; /* a template with the answer, in place of `next`: what is shown once; or NULL */
