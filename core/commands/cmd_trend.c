@@ -18,19 +18,22 @@ struct trend_users {
 	size_t count;
 };
 
-/* A user who is ranked on the board, by a caller's text. For one who exists unranked the answer is that for an unknown one. */
+/*
+ * A user who is ranked on the board, by a caller's text. For one who exists unranked the answer is that for an unknown one, as
+ * it is for the identity of another user.
+ */
 static int
-find_ranked(
-	struct db *db, const struct board *board, const json_t *named, struct user *ret_user, struct kettle_error *err)
+find_ranked(const struct command_call *call, const struct board *board, const json_t *named, struct user *ret_user,
+	struct kettle_error *err)
 {
 	struct user_ref ref;
 	bool ranked = false;
 	int rc = user_ref_read(named, &ref, err);
 	if (rc < 0)
 		return rc;
-	rc = user_find(db, &ref, ret_user, err);
+	rc = user_find_shown(call->db, call->actor, named, ret_user, err);
 	if (rc == 0)
-		rc = ranking_has(db, board->id, ret_user->id, &ranked, err);
+		rc = ranking_has(call->db, board->id, ret_user->id, &ranked, err);
 	if (rc != KETTLE_ENOENT && (rc < 0 || ranked))
 		return rc;
 	AUTO_FREE char *text = user_ref_text(&ref);
@@ -52,7 +55,7 @@ find_users(
 	json_array_each(names, name) {
 		struct user found;
 		bool known = false;
-		int rc = find_ranked(call->db, board, name, &found, err);
+		int rc = find_ranked(call, board, name, &found, err);
 		if (rc < 0)
 			return rc;
 		for (size_t k = 0; k < users->count; k++)

@@ -413,7 +413,7 @@ test_places(void **state)
 	assert_true(json_is_null(commands_at(c.result, "jobs.0.rank.before")));
 }
 
-/* Users who are not ranked on a board are as unknown there as those who do not exist. */
+/* Users who are not ranked on a board are as unknown there as those who do not exist, and so is whose an identity is. */
 static void
 test_trend(void **state)
 {
@@ -430,10 +430,15 @@ test_trend(void **state)
 	assert_string_equal(commands_text(result, "trends.0.series.1.user_name"), "eve");
 	assert_int_equal(commands_number(result, "trends.0.series.1.count"), 0);
 	assert_string_equal(commands_text(result, "trends.0.series.2.points.0.user_name"), "alice");
-	static const char *const unknown[] = {"eve", "nobody", "#999"};
+	static const char *const unknown[] = {"eve", "nobody", "#999", "cli:bob"};
 	for (size_t i = 0; i < ARRAY_SIZE(unknown); i++)
 		commands_refused(&c, "alice", "leaderboard.trend",
 			json_pack("{s:s, s:[s]}", "name", "arena", "user", unknown[i]), KETTLE_ENOENT);
+	static const char *const told[] = {"bob", "dave:admin"};
+	for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
+		commands_must(&c, told[i], "leaderboard.trend", json_pack("{s:s, s:[s]}", "name", "arena", "user", "cli:bob"));
+		assert_string_equal(commands_text(c.result, "trends.0.series.1.user_name"), "bob");
+	}
 }
 
 static void
