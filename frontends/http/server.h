@@ -125,7 +125,7 @@ const char *http_path(const struct http_request *request);
 const char *http_query(const struct http_request *request);
 /* The value of the first header of that name, in any case; NULL: there is none. */
 const char *http_header_value(const struct http_request *request, const char *name);
-/* The value of the first cookie of that name; NULL: there is none. */
+/* The value of the first cookie of that name, whose case counts; NULL: there is none. */
 const char *http_cookie_value(const struct http_request *request, const char *name);
 /* The body, with a NUL behind it. */
 const char *http_body(const struct http_request *request, size_t *ret_size);

@@ -486,28 +486,44 @@ http_query(const struct http_request *request)
 	return request->query;
 }
 
-static const char *
-find_value(const struct http_request *request, enum MHD_ValueKind kind, const char *name)
+const char *
+http_header_value(const struct http_request *request, const char *name)
 {
 	struct http_server *server = request->server;
 	const char *value = NULL;
 	(void)pthread_mutex_lock(&server->lock);
 	if (request->connection)
-		value = MHD_lookup_connection_value(request->connection->mhd, kind, name);
+		value = MHD_lookup_connection_value(request->connection->mhd, MHD_HEADER_KIND, name);
 	(void)pthread_mutex_unlock(&server->lock);
 	return value;
 }
 
-const char *
-http_header_value(const struct http_request *request, const char *name)
+struct cookie {
+	const char *name, *value;
+};
+
+static enum MHD_Result
+take_cookie(void *arg, enum MHD_ValueKind kind, const char *name, const char *value)
 {
-	return find_value(request, MHD_HEADER_KIND, name);
+	struct cookie *cookie = arg;
+	(void)kind;
+	if (strcmp(name, cookie->name) != 0)
+		return MHD_YES;
+	cookie->value = value;
+	return MHD_NO;
 }
 
+/* The library's own look-up ignores case, while not all browsers do so where a prefix of the name says who may set it. */
 const char *
 http_cookie_value(const struct http_request *request, const char *name)
 {
-	return find_value(request, MHD_COOKIE_KIND, name);
+	struct http_server *server = request->server;
+	struct cookie cookie = {name, NULL};
+	(void)pthread_mutex_lock(&server->lock);
+	if (request->connection)
+		(void)MHD_get_connection_values(request->connection->mhd, MHD_COOKIE_KIND, take_cookie, &cookie);
+	(void)pthread_mutex_unlock(&server->lock);
+	return cookie.value;
 }
 
 const char *
