@@ -10,22 +10,12 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/json_access.h"
-#include "base/number.h"
 #include "common/format.h"
 
-#define PLACES 100                  /* on a page of a ranking */
-#define PAGE_MAX 1000000            /* its number */
 #define DESCRIPTION_LONG 300        /* bytes of one that is folded */
 #define PICTURE_KEEP_MS (60 * 1000) /* its end is the present time */
 
 /* ---- what is read ---- */
-
-/* Of all devices the number of entries and the first one, and the user's own. */
-static json_t *
-args_board(const struct visit *visit)
-{
-	return json_pack("{s:s, s:i, s:s*}", "name", site_segment(visit, 1), "limit", 1, "find", site_user(visit));
-}
 
 /* The ranking of the page's device as the board's read has it. */
 static const json_t *
@@ -70,10 +60,7 @@ static json_int_t
 start_of(const struct visit *visit)
 {
 	const json_t *sought = sought_of(visit);
-	json_int_t page = site_number(visit, "page");
-	if (sought)
-		return member_int(sought, "offset") / PLACES * PLACES;
-	return page > 1 ? ((page < PAGE_MAX ? page : PAGE_MAX) - 1) * PLACES : 0;
+	return sought ? member_int(sought, "offset") / SITE_ROWS * SITE_ROWS : (site_page_number(visit) - 1) * SITE_ROWS;
 }
 
 /* The page's entries, and the one before them. */
@@ -83,7 +70,7 @@ args_ranking(const struct visit *visit)
 	json_int_t start = start_of(visit);
 	bool more = start > 0;
 	return json_pack("{s:s, s:s*, s:i, s:I}", "name", site_segment(visit, 1), "device", device_of(visit), "limit",
-		PLACES + more, "offset", start - more);
+		SITE_ROWS + more, "offset", start - more);
 }
 
 /* ---- what is shown ---- */
@@ -137,10 +124,10 @@ pinned_of(const struct visit *visit)
 {
 	const json_t *found = json_object_get(ranking_of(visit), "found");
 	json_int_t offset = member_int(found, "offset"), start = start_of(visit);
-	if (!json_is_object(found) || (offset >= start && offset < start + PLACES))
+	if (!json_is_object(found) || (offset >= start && offset < start + SITE_ROWS))
 		return json_null();
 	json_t *row = row_of(visit, json_object_get(found, "entry"), NULL);
-	json_object_set_new(row, "page", json_integer(offset / PLACES + 1));
+	json_object_set_new(row, "page", json_integer(offset / SITE_ROWS + 1));
 	return row;
 }
 
@@ -164,7 +151,7 @@ number_or_null(json_int_t number, bool is_there)
 static void
 add_pages(json_t *model, json_int_t start, json_int_t count)
 {
-	json_int_t page = start / PLACES + 1, pages = (count + PLACES - 1) / PLACES;
+	json_int_t page = start / SITE_ROWS + 1, pages = (count + SITE_ROWS - 1) / SITE_ROWS;
 	json_object_update_new(
 		model, json_pack("{s:o, s:I, s:I, s:o, s:o, s:b}", "several_pages", json_boolean(pages > 1), "page", page,
 				   "pages", pages, "previous", number_or_null(page <= pages ? page - 1 : pages, page > 1 && pages > 0),
@@ -198,28 +185,6 @@ finish(const struct visit *visit, json_t *model)
 
 /* ---- pictures ---- */
 
-static json_t *
-args_picture(const struct visit *visit)
-{
-	return json_pack("{s:s, s:s}", "name", site_segment(visit, 1), "format", "png");
-}
-
-static json_t *
-args_submission(const struct visit *visit)
-{
-	long long id = 0;
-	return json_pack("{s:I}", "id", number_parse_integer(site_segment(visit, 1), &id) ? (json_int_t)id : 0);
-}
-
-/* The progress of a submission's board and of its user. */
-static json_t *
-args_submission_picture(const struct visit *visit)
-{
-	const json_t *submission = site_model(visit, "submission");
-	return json_pack("{s:O, s:[O], s:s}", "name", json_object_get(submission, "leaderboard_name"), "of",
-		json_object_get(submission, "user_name"), "format", "png");
-}
-
 static void
 respond_picture(struct visit *visit)
 {
@@ -241,26 +206,24 @@ static const struct site_page pages[] = {
 		.data = "/api/v1/leaderboard.show?name={board.leaderboard.name}",
 		.about = "{board.leaderboard.description:line}",
 		.picture = "{board.leaderboard.visibility=public?/board/{board.leaderboard.name}/picture.png}",
-		.reads = {{"board", "leaderboard.show", args_board, false}, {"sought", "leaderboard.show", args_sought, true},
-			{"ranking", "leaderboard.show", args_ranking, false}},
+		.reads = {{"board", "leaderboard.show", SITE_BOARD " find=@", false},
+			{"sought", "leaderboard.show", NULL, true, args_sought},
+			{"ranking", "leaderboard.show", NULL, false, args_ranking}},
 		.finish = finish,
 		.kept = true},
 	{.path = "board/*/picture.png",
-		.reads = {{"picture", "leaderboard.plot", args_picture, false}},
+		.reads = {{"picture", "leaderboard.plot", "name=/1 format=png", false}},
 		.respond = respond_picture,
 		.kept = true,
 		.public = true},
 	{.path = "submission/*/picture.png",
-		.reads = {{"submission", "submission.show", args_submission, false},
-			{"picture", "leaderboard.plot", args_submission_picture, false}},
+		.reads = {{"submission", "submission.show", "id=/1", false},
+			{"picture", "leaderboard.plot", "name=.submission.leaderboard_name of=.submission.user_name format=png",
+				false}},
 		.respond = respond_picture,
 		.kept = true,
 		.public = true},
 	{.path = NULL},
 };
 
-static const struct site_form forms[] = {
-	{.path = NULL},
-};
-
-const struct site_part part_board = {pages, forms};
+const struct site_part part_board = {pages, NULL};

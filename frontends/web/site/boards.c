@@ -83,8 +83,4 @@ static const struct site_page pages[] = {
 	{.path = NULL},
 };
 
-static const struct site_form forms[] = {
-	{.path = NULL},
-};
-
-const struct site_part part_boards = {pages, forms};
+const struct site_part part_boards = {pages, NULL};

@@ -10,28 +10,6 @@
 #include "base/xalloc.h"
 #include "web/site/parts.h"
 
-#define MINE 50 /* newest submissions, among which those that wait or run are looked for */
-
-/* What waits for a machine's answer is left to others: the page shows what is known. */
-static json_t *
-args_devices(const struct visit *visit)
-{
-	(void)visit;
-	return json_pack("{s:b}", "known", 1);
-}
-
-static json_t *
-args_me(const struct visit *visit)
-{
-	return site_user(visit) ? json_object() : NULL;
-}
-
-static json_t *
-args_mine(const struct visit *visit)
-{
-	return site_user(visit) ? json_pack("{s:i}", "limit", MINE) : NULL;
-}
-
 /* The members of a map as rows {"name", "value"}, null where there is none. New reference. */
 static json_t *
 rows_of(const json_t *map)
@@ -128,20 +106,20 @@ devices_finish(const struct visit *visit, json_t *model)
 		model, "operates", json_boolean(member_is(me, "role", "admin") || member_is(me, "role", "creator")));
 }
 
+/*
+ * Devices as they are known: what waits for a machine's answer is left to others. Of the newest submissions of the user
+ * those that wait or run are looked for.
+ */
 static const struct site_page pages[] = {
 	{.path = "devices",
 		.template = "devices",
 		.title = "Devices",
 		.data = "/api/v1/device.list",
-		.reads = {{"devices", "device.list", args_devices, false}, {"me", "user.show", args_me, true},
-			{"mine", "submission.list", args_mine, true}},
+		.reads = {{"devices", "device.list", "known=true", false}, {"me", "user.show", "!@", true},
+			{"mine", "submission.list", "limit=50 !@", true}},
 		.finish = devices_finish,
 		.kept = true},
 	{.path = NULL},
 };
 
-static const struct site_form forms[] = {
-	{.path = NULL},
-};
-
-const struct site_part part_devices = {pages, forms};
+const struct site_part part_devices = {pages, NULL};

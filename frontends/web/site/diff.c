@@ -6,43 +6,14 @@
 #include <string.h>
 
 #include "base/json_access.h"
-#include "base/number.h"
 #include "common/format.h"
 #include "common/value.h"
 #include "web/site/parts.h"
-
-/* A number of a submission as the path has it; what is none, the core refuses. New reference. */
-static json_t *
-number_of(const char *text)
-{
-	long long number = 0;
-	return number_parse_integer(text, &number) ? json_integer(number) : json_string(text);
-}
-
-static json_t *
-args_diff(const struct visit *visit)
-{
-	return json_pack("{s:o, s:o}", "a", number_of(site_segment(visit, 1)), "b", number_of(site_segment(visit, 2)));
-}
 
 static const json_t *
 side(const json_t *model, const char *name)
 {
 	return json_object_get(json_object_get(model, "compared"), name);
-}
-
-/* The user of the second submission, whose bests are the steps. */
-static json_t *
-args_user(const struct visit *visit)
-{
-	return json_pack("{s:O}", "name", json_object_get(side(json_object_get(visit->data, "model"), "b"), "user_name"));
-}
-
-static json_t *
-args_first(const struct visit *visit)
-{
-	return json_pack("{s:O, s:i}", "name",
-		json_object_get(side(json_object_get(visit->data, "model"), "b"), "leaderboard_name"), "limit", 1);
 }
 
 /* ---- times ---- */
@@ -155,14 +126,11 @@ static const struct site_page pages[] = {
 		.template = "diff",
 		.title = "Submissions {compared.a.id} and {compared.b.id}",
 		.data = "/api/v1/submission.diff?a={compared.a.id}&b={compared.b.id}",
-		.reads = {{"compared", "submission.diff", args_diff, false}, {"page", "user.page", args_user, true},
-			{"board", "leaderboard.show", args_first, true}},
+		.reads = {{"compared", "submission.diff", "a=/1 b=/2", false},
+			{"page", "user.page", "name=.compared.b.user_name", true},
+			{"board", "leaderboard.show", "name=.compared.b.leaderboard_name limit=1", true}},
 		.finish = finish},
 	{.path = NULL},
 };
 
-static const struct site_form forms[] = {
-	{.path = NULL},
-};
-
-const struct site_part part_diff = {pages, forms};
+const struct site_part part_diff = {pages, NULL};

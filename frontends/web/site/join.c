@@ -4,23 +4,11 @@
 
 #include "web/site/parts.h"
 
-static json_t *
-args_look(const struct visit *visit)
-{
-	return json_pack("{s:s, s:b}", "code", site_segment(visit, 1), "dry_run", 1);
-}
-
-static json_t *
-args_join(const struct visit *visit)
-{
-	return json_pack("{s:s}", "code", site_segment(visit, 1));
-}
-
 static const struct site_page pages[] = {
 	{.path = "join/*",
 		.template = "join",
 		.title = "Invitation",
-		.reads = {{"invite", "leaderboard.join", args_look, false}},
+		.reads = {{"invite", "leaderboard.join", "code=/1 dry_run=true", false}},
 		.needs_user = true},
 	{.path = NULL},
 };
@@ -29,7 +17,7 @@ static const struct site_form forms[] = {
 	{.path = "join/*",
 		.page = "join/*",
 		.command = "leaderboard.join",
-		.args = args_join,
+		.args = "code=/1",
 		.next = "/join/{result.code}"},
 	{.path = NULL},
 };

@@ -17,7 +17,6 @@
 #define RECORDS_WAIT_MS 60000
 #define PLACES_MAX 1000 /* likewise of leaderboard.show */
 #define WALL_PLACES 20
-#define FEED_PAGE 100 /* the most; a user's own and an organizer's other submissions are among them, and left out */
 
 /* ---- over time ---- */
 
@@ -137,17 +136,10 @@ args_ranking(const struct visit *visit)
 		"{s:s, s:i}", "name", site_segment(visit, 1), "limit", site_query(visit, "wall") ? WALL_PLACES : PLACES_MAX);
 }
 
-static json_t *
-args_feed(const struct visit *visit)
-{
-	json_int_t before = site_number(visit, "before");
-	json_t *args = json_pack("{s:s, s:i}", "leaderboard", site_segment(visit, 1), "limit", FEED_PAGE);
-	if (before)
-		json_object_set_new(args, "before", json_integer(before));
-	return args;
-}
-
 /*
+ * A page of the feed has the most submissions that one may have: those that are a user's own or an organizer's other ones
+ * are among them, and left out.
+ *
  * The kept records of a board: {"trends", "begun", "until"}. To find them all runs of the board are read, so one visit at a
  * time does it, and others have what was found before.
  */
@@ -263,8 +255,9 @@ static const struct site_page pages[] = {
 		.template = "trend",
 		.title = "{board.leaderboard.name} over time",
 		.data = "/api/v1/leaderboard.trend?name={board.leaderboard.name}",
-		.reads = {{"board", "leaderboard.show", site_args_board, false},
-			{"chosen", "leaderboard.trend", args_chosen, true}, {"trend", "leaderboard.trend", args_trend, false}},
+		.reads = {{"board", "leaderboard.show", SITE_BOARD, false},
+			{"chosen", "leaderboard.trend", NULL, true, args_chosen},
+			{"trend", "leaderboard.trend", NULL, false, args_trend}},
 		.finish = finish_trend,
 		.kept = true},
 	{.path = "board/*/feed",
@@ -272,15 +265,12 @@ static const struct site_page pages[] = {
 		.template = "feed",
 		.title = "New on {board.leaderboard.name}",
 		.data = "/api/v1/submission.feed?leaderboard={board.leaderboard.name}",
-		.reads = {{"board", "leaderboard.show", args_ranking, false}, {"feed", "submission.feed", args_feed, false},
-			{"trend", "leaderboard.trend", args_records, false}},
+		.reads = {{"board", "leaderboard.show", NULL, false, args_ranking},
+			{"feed", "submission.feed", "leaderboard=/1 limit=100 before=#before", false},
+			{"trend", "leaderboard.trend", NULL, false, args_records}},
 		.finish = finish_feed,
 		.kept = true},
 	{.path = NULL},
 };
 
-static const struct site_form forms[] = {
-	{.path = NULL},
-};
-
-const struct site_part part_live = {pages, forms};
+const struct site_part part_live = {pages, NULL};

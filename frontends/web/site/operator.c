@@ -24,8 +24,6 @@
 #include "web/site/parts.h"
 #include "web/visit/respond.h"
 
-#define ROWS 100   /* on a page of a list */
-#define CODES 1000 /* invites of a file */
 #define LIST_SPACES " ,\t\r\n"
 #define FILE_NAME ".name" /* fields of a file that was sent before */
 #define FILE_CONTENT ".base64"
@@ -431,27 +429,13 @@ finish_act(const struct visit *visit, json_t *model)
 
 /* ---- lists ---- */
 
-static json_int_t
-offset_of(const struct visit *visit)
-{
-	json_int_t page = site_number(visit, "page");
-	return page > 1 ? (page - 1) * ROWS : 0;
-}
-
 /* Adds the numbers of the pages before and after this one. */
 static void
 add_pages(const struct visit *visit, json_t *model, const json_t *rows)
 {
-	json_int_t page = offset_of(visit) / ROWS + 1;
+	json_int_t page = site_page_number(visit);
 	json_object_set_new(model, "before", page > 1 ? json_integer(page - 1) : json_null());
-	json_object_set_new(model, "after", json_array_size(rows) == ROWS ? json_integer(page + 1) : json_null());
-}
-
-static json_t *
-args_users(const struct visit *visit)
-{
-	return json_pack("{s:i, s:I, s:s*, s:o*}", "limit", ROWS, "offset", offset_of(visit), "role",
-		site_query(visit, "role"), "banned", site_query(visit, "banned") ? json_true() : NULL);
+	json_object_set_new(model, "after", json_array_size(rows) == SITE_ROWS ? json_integer(page + 1) : json_null());
 }
 
 static void
@@ -468,13 +452,6 @@ args_user(const struct visit *visit)
 	return json_pack("{s:o}", "name", json_sprintf("#%s", site_segment(visit, 2)));
 }
 
-static json_t *
-args_boards(const struct visit *visit)
-{
-	(void)visit;
-	return json_pack("{s:b, s:b}", "all", 1, "short", 1);
-}
-
 /* An admin has all leaderboards, a creator their own. */
 static void
 finish_boards(const struct visit *visit, json_t *model)
@@ -485,27 +462,6 @@ finish_boards(const struct visit *visit, json_t *model)
 			member_is(board, "creator", json_text_or_empty(site_model(visit, "me"), "user_name")))
 			json_array_append(mine, board);
 	json_object_set_new(model, "boards", mine);
-}
-
-static json_t *
-args_board(const struct visit *visit)
-{
-	return json_pack("{s:s, s:i}", "name", site_segment(visit, 2), "limit", 1);
-}
-
-static json_t *
-args_limits(const struct visit *visit)
-{
-	return json_pack("{s:s}", "name", site_segment(visit, 2));
-}
-
-/* A file has as many as an answer may have. */
-static json_t *
-args_invites(const struct visit *visit)
-{
-	bool is_file = strcmp(site_segment(visit, 3), "invites.csv") == 0;
-	return json_pack(
-		"{s:s, s:i, s:I}", "name", site_segment(visit, 2), "limit", is_file ? CODES : ROWS, "offset", offset_of(visit));
 }
 
 /* The address that an invite's code is added to, absolute if the server knows its own. */
@@ -539,13 +495,6 @@ respond_invites(struct visit *visit)
 	visit_end(visit);
 }
 
-static json_t *
-args_submissions(const struct visit *visit)
-{
-	return json_pack("{s:s, s:b, s:i, s:I}", "leaderboard", site_segment(visit, 2), "all", 1, "limit", ROWS, "offset",
-		offset_of(visit));
-}
-
 static void
 finish_submissions(const struct visit *visit, json_t *model)
 {
@@ -553,13 +502,6 @@ finish_submissions(const struct visit *visit, json_t *model)
 }
 
 /* ---- the first page ---- */
-
-static json_t *
-args_known(const struct visit *visit)
-{
-	(void)visit;
-	return json_pack("{s:b}", "known", 1);
-}
 
 /* Of all leaderboards and days, unless the address says less. */
 static json_t *
@@ -611,7 +553,7 @@ finish_overview(const struct visit *visit, json_t *model)
 	}
 #define BOARD \
 	{ \
-		"board", "leaderboard.show", args_board, false \
+		"board", "leaderboard.show", "name=/2 limit=1", false \
 	}
 #define ARGUMENTS "name leaderboard board device unit user id code role into provider category "
 
@@ -620,50 +562,52 @@ static const struct site_page pages[] = {
 		.query = "board last_day ",
 		.template = "operator",
 		.title = "Operation",
-		.reads = {ME, {"devices", "device.list", args_known, false}, {"stats", "admin.stats", args_stats, false}},
+		.reads = {ME, {"devices", "device.list", "known=true", false},
+			{"stats", "admin.stats", NULL, false, args_stats}},
 		.guard = may_operate,
 		.finish = finish_overview},
 	{.path = "operator/users",
 		.query = "role banned page ",
 		.template = "operator_users",
 		.title = "Users",
-		.reads = {ME, {"users", "user.list", args_users, false}},
+		.reads = {ME, {"users", "user.list", "limit=100 offset=+100 role=?role banned=?banned", false}},
 		.guard = may_administer,
 		.finish = finish_users},
 	{.path = "operator/user/*",
 		.template = "operator_user",
 		.title = "{user.user_name}",
-		.reads = {ME, {"user", "user.show", args_user, false}},
+		.reads = {ME, {"user", "user.show", NULL, false, args_user}},
 		.guard = may_administer},
 	{.path = "operator/boards",
 		.template = "operator_boards",
 		.title = "Leaderboards and competitions",
-		.reads = {ME, {"boards", "leaderboard.list", args_boards, false},
+		.reads = {ME, {"boards", "leaderboard.list", "all=true short=true", false},
 			{"competitions", "competition.list", NULL, false}},
 		.guard = may_operate,
 		.finish = finish_boards},
 	{.path = "operator/board/*",
 		.template = "operator_board",
 		.title = "{board.leaderboard.name}",
-		.reads = {ME, BOARD, {"limits", "leaderboard.rate_limits", args_limits, false}},
+		.reads = {ME, BOARD, {"limits", "leaderboard.rate_limits", "name=/2", false}},
 		.guard = may_organise},
 	{.path = "operator/board/*/invites",
 		.query = "page ",
 		.template = "operator_invites",
 		.title = "Invites to {board.leaderboard.name}",
-		.reads = {ME, BOARD, {"invites", "invite.list", args_invites, false}},
+		.reads = {ME, BOARD, {"invites", "invite.list", "name=/2 limit=100 offset=+100", false}},
 		.guard = may_organise,
 		.finish = finish_invites},
 	{.path = "operator/board/*/invites.csv",
 		.query = "page ",
-		.reads = {ME, BOARD, {"invites", "invite.list", args_invites, false}},
+		.reads = {ME, BOARD, {"invites", "invite.list", "name=/2 limit=1000 offset=+1000", false}},
 		.guard = may_organise,
 		.respond = respond_invites},
 	{.path = "operator/board/*/submissions",
 		.query = "page ",
 		.template = "operator_submissions",
 		.title = "Submissions to {board.leaderboard.name}",
-		.reads = {ME, BOARD, {"submissions", "submission.list", args_submissions, false}},
+		.reads = {ME, BOARD,
+			{"submissions", "submission.list", "leaderboard=/2 all=true limit=100 offset=+100", false}},
 		.guard = may_organise,
 		.finish = finish_submissions},
 	{.path = "operator/do/*",

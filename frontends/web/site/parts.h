@@ -4,7 +4,7 @@
 
 #include "web/site/site.h"
 
-/* Both lists end with a NULL path. */
+/* Both lists end with a NULL path; forms may be NULL. */
 struct site_part {
 	const struct site_page *pages;
 	const struct site_form *forms;

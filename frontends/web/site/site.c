@@ -20,6 +20,7 @@
 #include "http/form.h"
 #include "http/percent.h"
 #include "web/accounts/session.h"
+#include "web/api/api.h"
 #include "web/render/assets.h"
 #include "web/render/difference.h"
 #include "web/render/markdown.h"
@@ -29,6 +30,9 @@
 #include "web/visit/respond.h"
 
 #define NEXT_QUERY_MAX 1000 /* bytes of a query to which a login leads back: a header must hold it, encoded */
+#define DECIMAL 10
+#define PAGE_NUMBER_MAX 1000000
+#define NOTHING "There is nothing at this address."
 #define FORM_MAX (SITE_FILE_MAX + (64u << 10)) /* a file and the other fields */
 
 /* ---- what the request says ---- */
@@ -80,10 +84,75 @@ site_model(const struct visit *visit, const char *as)
 	return json_is_null(value) ? NULL : value;
 }
 
-json_t *
-site_args_board(const struct visit *visit)
+json_int_t
+site_page_number(const struct visit *visit)
 {
-	return json_pack("{s:s, s:i}", "name", site_segment(visit, 1), "limit", 1);
+	json_int_t page = site_number(visit, "page");
+	return page < 1 ? 1 : page < PAGE_NUMBER_MAX ? page : PAGE_NUMBER_MAX;
+}
+
+/* ---- arguments ---- */
+
+/* What a source of site_read has for an argument, whose type it gets. New reference; NULL: nothing. */
+static json_t *
+source_value(const struct visit *visit, const json_t *argument, const char *source)
+{
+	const char *name = source + 1, *text = source;
+	json_t *value = NULL;
+	if (*source == '#' || *source == '+') {
+		json_int_t number = *source == '#' ? site_number(visit, name)
+										   : (site_page_number(visit) - 1) * (json_int_t)strtol(name, NULL, DECIMAL);
+		return number || *source == '+' ? json_integer(number) : NULL;
+	}
+	if (*source == '.') {
+		value = json_object_get(visit->data, "model");
+		for (size_t len; *name; name += len + (name[len] == '.')) {
+			len = strcspn(name, ".");
+			value = json_object_getn(value, name, len);
+		}
+		return json_is_null(value) ? NULL : json_incref(value);
+	}
+	if (*source == '/')
+		text = site_segment(visit, (size_t)(*name - '0'));
+	else if (*source == '?')
+		text = site_query(visit, name);
+	else if (*source == '@')
+		text = site_user(visit);
+	else if (*source == ':')
+		text = *name == ':' ? json_text_or_empty(json_object_get(visit->data, "fields"), name + 1)
+							: site_field(visit, name);
+	return text ? api_value(argument, text) : NULL;
+}
+
+/* The arguments that a text of site_read describes. New reference; NULL: the command is not called. */
+static json_t *
+make_args(const struct visit *visit, const char *command, const char *text)
+{
+	const json_t *row = json_object_get(visit->web->commands, command);
+	AUTO_JSON json_t *args = json_object();
+	for (const char *at = text ? text : ""; *at;) {
+		size_t len = strcspn(at, " "), name_len = strcspn(at, "=");
+		bool is_needed = *at == '!';
+		AUTO_FREE char *name = xstrndup(at, is_needed ? 0 : name_len);
+		AUTO_FREE char *source =
+			is_needed ? xstrndup(at + 1, len - 1) : xstrndup(at + name_len + 1, len - name_len - 1);
+		const json_t *argument = list_find(json_object_get(row, "args"), "name", name);
+		json_t *value = source_value(visit, argument, source);
+		if (is_needed && !value)
+			return NULL;
+		if (is_needed || !value)
+			json_decref(value);
+		else
+			json_object_set_new(args, name, member_true(argument, "repeated") ? json_pack("[o]", value) : value);
+		at += len + (at[len] == ' ');
+	}
+	return STEAL(args);
+}
+
+json_t *
+site_read_args(const struct visit *visit, const struct site_read *read)
+{
+	return read->make ? read->make(visit) : make_args(visit, read->command, read->args);
 }
 
 /* ---- the answer ---- */
@@ -213,11 +282,8 @@ site_complete(struct visit *visit, const struct site_page *page)
 static void
 show_page(struct visit *visit, const struct site_page *page, unsigned status)
 {
-	struct kettle_error err = {0};
 	visit->mend = NULL;
-	if (page->check && page->check(visit, &err) < 0) {
-		visit_fail(visit, &err);
-	} else if (page->respond) {
+	if (page->respond) {
 		page->respond(visit);
 	} else {
 		site_complete(visit, page);
@@ -266,6 +332,12 @@ static const struct site_page *
 page_of(const struct visit *visit)
 {
 	return visit->about;
+}
+
+static bool
+is_nowhere(const struct visit *visit, const struct site_page *page)
+{
+	return page->guard && !page->guard(visit);
 }
 
 static void read_next(struct visit *visit);
@@ -350,14 +422,14 @@ read_next(struct visit *visit)
 {
 	const struct site_page *page = page_of(visit);
 	json_int_t done = member_int(visit->data, "read");
-	if (page->guard && !page->guard(visit)) {
+	if (is_nowhere(visit, page)) {
 		visit->mend = NULL;
-		visit_refuse(visit, KETTLE_ENOENT, "There is nothing at this address.");
+		visit_refuse(visit, KETTLE_ENOENT, NOTHING);
 		return;
 	}
 	for (; page->reads[done].command; done++) {
 		const struct site_read *read = &page->reads[done];
-		json_t *args = read->args ? read->args(visit) : json_object();
+		json_t *args = site_read_args(visit, read);
 		if (!args)
 			continue;
 		json_object_set_new(visit->data, "read", json_integer(done));
@@ -506,21 +578,20 @@ static void
 start_form(struct visit *visit, json_t *result)
 {
 	const struct site_form *form = visit->about;
-	struct kettle_error err = {0};
-	if (form->check && form->check(visit, &err) < 0) {
-		visit_fail(visit, &err);
-		return;
-	}
+	const struct site_page *page = page_with(visit->web, form->page);
 	if (!form->command && !form->run) {
-		visit->about = page_with(visit->web, form->page);
+		visit->about = page;
 		start_page(visit, NULL);
-		return;
+	} else if (is_nowhere(visit, page)) {
+		visit_refuse(visit, KETTLE_ENOENT, NOTHING);
+	} else {
+		visit->mend = mend_form;
+		if (form->run)
+			form->run(visit, result);
+		else
+			visit_call(visit, form->command,
+				form->make ? form->make(visit) : make_args(visit, form->command, form->args), site_done);
 	}
-	visit->mend = mend_form;
-	if (form->run)
-		form->run(visit, result);
-	else
-		visit_call(visit, form->command, form->args ? form->args(visit) : json_object(), site_done);
 }
 
 /* Adds a field: text, or of a file {"name", "base64"}. */
@@ -599,7 +670,7 @@ static const struct site_form *
 find_form(const struct web *web, const struct http_request *request)
 {
 	for (size_t i = 0; web->parts[i] && http_method(request) == HTTP_POST; i++)
-		for (const struct site_form *form = web->parts[i]->forms; form->path; form++)
+		for (const struct site_form *form = web->parts[i]->forms; form && form->path; form++)
 			if (matches(request, form->path))
 				return form;
 	return NULL;

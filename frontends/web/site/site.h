@@ -18,13 +18,22 @@
 #include "web/visit/visit.h"
 
 #define SITE_READS_MAX 8
-#define SITE_FILE_MAX (8u << 20) /* bytes of an uploaded file, as of `submit` */
+#define SITE_ROWS 100                /* on a page of a list */
+#define SITE_BOARD "name=/1 limit=1" /* leaderboard.show for the head of a board's pages */
+#define SITE_FILE_MAX (8u << 20)     /* bytes of an uploaded file, as of `submit` */
 
-/* A command whose answer a page shows. */
+/*
+ * A command whose answer a page shows. Its arguments are text, "NAME=SOURCE" with blanks between. A source that is missing
+ * or empty leaves its argument out: `/1` a segment of the path, `?name` a parameter of the query, `#name` one that is a
+ * number above 0, `:name` a field of the form (`::name`: it may be empty), `@` the user, `.as.member` of the model, `+100`
+ * how many rows are before the page of 100 that `?page` names; else the text itself. `!SOURCE` alone: without that source the
+ * command is not called.
+ */
 struct site_read {
 	const char *as, *command;                   /* as: its name in the model; command NULL: the end of the list */
-	json_t *(*args)(const struct visit *visit); /* NULL: none. It returns a new reference, or NULL: without this read */
+	const char *args;                           /* or NULL */
 	bool optional;                              /* its error leaves it out of the model */
+	json_t *(*make)(const struct visit *visit); /* or NULL: the arguments, in place of args */
 };
 
 /* Texts with braces are templates of cells over the model: "{board.leaderboard.name}". */
@@ -35,14 +44,15 @@ struct site_page {
 	const char *data;            /* the path of the same as JSON; or NULL */
 	const char *about, *picture; /* what links to the page show, the latter by its path; or NULL */
 	struct site_read reads[SITE_READS_MAX];
-	int (*check)(
-		const struct visit *visit, struct kettle_error *err); /* or NULL: whether it is shown, after its reads */
 	void (*finish)(const struct visit *visit, json_t *model); /* or NULL */
 	void (*respond)(struct visit *visit); /* answers in place of the template, and ends the visit; or NULL */
 	bool needs_user;                      /* others are sent to log in */
 	bool kept;                            /* for browsers without a session */
 	bool public;                          /* all get what those without a session get */
-	/* Or NULL. false: this visit finds nothing at the address. Asked before the first read and after each. */
+	/*
+	 * Or NULL. false: this visit finds nothing at the address. Asked before the first read, after each, and before the
+	 * command of a form of this page.
+	 */
 	bool (*guard)(const struct visit *visit);
 	/*
 	 * Or NULL. After the reads, and again after each answer: a further command to call, NULL: none. In the model its
@@ -55,10 +65,10 @@ struct site_form {
 	const char *path; /* of its POST */
 	const char *page; /* the path of the page that shows what is refused; it has the same segments at its beginning */
 	const char *command; /* called as the user; NULL: `run`, or the page's `step`, has the commands */
-	json_t *(*args)(const struct visit *visit); /* from site_field and the path; new reference */
+	const char *args;    /* as of site_read; or NULL */
+	json_t *(*make)(const struct visit *visit); /* or NULL: the arguments, in place of args; new reference */
 	/* Where the browser goes then; of `result`, the answer, `user`, the name as a segment of an address, `path`, `fields`. */
 	const char *next;
-	int (*check)(const struct visit *visit, struct kettle_error *err); /* or NULL: whether the command is called */
 	visit_fn run;      /* in place of one command: calls several, and ends by site_done; or NULL */
 	const char *shows; /* a template with the answer, in place of `next`: what is shown once; or NULL */
 	bool ends_session; /* the browser forgets it */
@@ -91,5 +101,7 @@ void site_done(struct visit *visit, json_t *result);
 json_t *site_model(const struct visit *visit, const char *as);
 /* Ends a page with a body in place of the template, which is kept as the page is. */
 void site_send(struct visit *visit, const struct page_body *body);
-/* Arguments of leaderboard.show for the head of a board's pages: {"name": the segment 1 of the path, "limit": 1}. */
-json_t *site_args_board(const struct visit *visit);
+/* The number of the page of a list that `?page` names, from 1. */
+json_int_t site_page_number(const struct visit *visit);
+/* The arguments of a read. New reference; NULL: its command is not called. */
+json_t *site_read_args(const struct visit *visit, const struct site_read *read);

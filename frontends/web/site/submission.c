@@ -17,7 +17,6 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/number.h"
 #include "base/xalloc.h"
 #include "common/template.h"
 #include "web/site/report.h"
@@ -26,31 +25,9 @@
 #define CODE_SHOWN_MAX (256u << 10) /* bytes */
 #define LINES_SHOWN_MAX 5000
 #define REFRESH_S 10
-#define FAR ((json_int_t)1 << 60) /* past the end of any file: only whether it may be read */
+#define FAR "1152921504606846976" /* past the end of any file: only whether it may be read */
 
 /* ---- what is read ---- */
-
-static json_t *
-args_id(const struct visit *visit)
-{
-	long long id = 0;
-	const char *text = site_segment(visit, 1);
-	bool is_number = number_parse_integer(text, &id) && id > 0;
-	return json_pack("{s:o}", "id", is_number ? json_integer(id) : json_string(text));
-}
-
-static json_t *
-args_self(const struct visit *visit)
-{
-	return site_user(visit) ? json_object() : NULL;
-}
-
-static json_t *
-args_board(const struct visit *visit)
-{
-	return json_pack(
-		"{s:O, s:i}", "name", json_object_get(site_model(visit, "submission"), "leaderboard_name"), "limit", 1);
-}
 
 /* The jobs that have ended with a score; NULL: of none of them. */
 static const json_t *
@@ -90,24 +67,6 @@ args_first(const struct visit *visit)
 		json_text_or_empty(scored_job(visit), "device"));
 	json_int_t first = member_int(json_array_get(json_object_get(ranking, "entries"), 0), "submission_id");
 	return first == best_of(visit) ? NULL : args_from(visit, first);
-}
-
-static json_t *
-args_artifact(const struct visit *visit)
-{
-	long long id = 0;
-	const char *text = site_segment(visit, 3);
-	bool is_number = number_parse_integer(text, &id) && id > 0;
-	return json_pack("{s:o, s:I}", "artifact", is_number ? json_integer(id) : json_string(text), "offset", FAR);
-}
-
-static json_t *
-args_flag(const struct visit *visit)
-{
-	const char *reason = site_field(visit, "reason");
-	json_t *args = args_id(visit);
-	json_object_set_new(args, "reason", json_string(reason ? reason : ""));
-	return args;
 }
 
 /* ---- the code ---- */
@@ -242,23 +201,23 @@ static const struct site_page pages[] = {
 		.template = "submission",
 		.title = "Submission {submission.id}{submission.done?: {submission.state:word}}",
 		.data = "/api/v1/submission.show?id={submission.id}",
-		.reads = {{"submission", "submission.show", args_id, false}, {"self", "user.show", args_self, true},
-			{"board", "leaderboard.show", args_board, true}, {"best", "submission.diff", args_best, true},
-			{"first", "submission.diff", args_first, true}},
+		.reads = {{"submission", "submission.show", "id=/1", false}, {"self", "user.show", "!@", true},
+			{"board", "leaderboard.show", "name=.submission.leaderboard_name limit=1", true},
+			{"best", "submission.diff", NULL, true, args_best}, {"first", "submission.diff", NULL, true, args_first}},
 		.finish = finish},
 	{.path = "submission/*/artifact/*",
-		.reads = {{"file", "submission.artifact", args_artifact, false}},
+		.reads = {{"file", "submission.artifact", "artifact=/3 offset=" FAR, false}},
 		.respond = send_artifact},
 	{.path = "submission/*/cancel",
 		.template = "confirm",
 		.title = "Cancel submission {submission.id}",
-		.reads = {{"submission", "submission.show", args_id, false}},
+		.reads = {{"submission", "submission.show", "id=/1", false}},
 		.finish = finish_cancel,
 		.needs_user = true},
 	{.path = "submission/*/delete",
 		.template = "confirm",
 		.title = "Delete submission {submission.id}",
-		.reads = {{"submission", "submission.show", args_id, false}},
+		.reads = {{"submission", "submission.show", "id=/1", false}},
 		.finish = finish_delete,
 		.needs_user = true},
 	{.path = NULL},
@@ -268,22 +227,22 @@ static const struct site_form forms[] = {
 	{.path = "submission/*/cancel",
 		.page = "submission/*/cancel",
 		.command = "submission.cancel",
-		.args = args_id,
+		.args = "id=/1",
 		.next = "/submission/{result.id}"},
 	{.path = "submission/*/delete",
 		.page = "submission/*/delete",
 		.command = "submission.delete",
-		.args = args_id,
+		.args = "id=/1",
 		.next = "/user/{user}"},
 	{.path = "submission/*/flag",
 		.page = "submission/*",
 		.command = "submission.flag",
-		.args = args_flag,
+		.args = "id=/1 reason=::reason",
 		.next = "/submission/{result.id}"},
 	{.path = "submission/*/unflag",
 		.page = "submission/*",
 		.command = "submission.unflag",
-		.args = args_id,
+		.args = "id=/1",
 		.next = "/submission/{result.id}"},
 	{.path = NULL},
 };

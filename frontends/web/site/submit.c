@@ -96,33 +96,6 @@ args_submit(const struct visit *visit)
 
 /* ---- the page ---- */
 
-static json_t *
-args_name(const struct visit *visit)
-{
-	return json_pack("{s:s}", "name", site_segment(visit, 1));
-}
-
-static json_t *
-args_known(const struct visit *visit)
-{
-	(void)visit;
-	return json_pack("{s:b}", "known", 1);
-}
-
-static json_t *
-args_template(const struct visit *visit)
-{
-	const char *name = site_query(visit, "template");
-	return name ? json_pack("{s:s, s:s}", "name", site_segment(visit, 1), "lang", name) : NULL;
-}
-
-static json_t *
-args_from(const struct visit *visit)
-{
-	json_int_t id = site_number(visit, "from");
-	return id ? json_pack("{s:I}", "id", id) : NULL;
-}
-
 /* The name that the task gives to the submitted file. */
 static const char *
 usual_name(const struct visit *visit)
@@ -251,10 +224,11 @@ static const struct site_page pages[] = {
 		.query = "template from mode ",
 		.template = "submit",
 		.title = "Submit to {board.leaderboard.name}",
-		.reads = {{"board", "leaderboard.show", site_args_board, false},
-			{"limits", "leaderboard.rate_limits", args_name, false}, {"open", "leaderboard.devices", args_name, true},
-			{"devices", "device.list", args_known, true}, {"template", "leaderboard.template", args_template, true},
-			{"from", "submission.show", args_from, true}},
+		.reads = {{"board", "leaderboard.show", SITE_BOARD, false},
+			{"limits", "leaderboard.rate_limits", "name=/1", false}, {"open", "leaderboard.devices", "name=/1", true},
+			{"devices", "device.list", "known=true", true},
+			{"template", "leaderboard.template", "name=/1 lang=?template !?template", true},
+			{"from", "submission.show", "id=#from !#from", true}},
 		.finish = finish,
 		.needs_user = true},
 	{.path = NULL},
@@ -264,7 +238,7 @@ static const struct site_form forms[] = {
 	{.path = "board/*/submit",
 		.page = "board/*/submit",
 		.command = "submit",
-		.args = args_submit,
+		.make = args_submit,
 		.next = "/submission/{result.id}"},
 	{.path = NULL},
 };

@@ -16,19 +16,6 @@
 #define COMMAND_MAX 400         /* bytes of a step's command */
 #define PACKAGES_MAX 300        /* of an interpreter */
 
-static json_t *
-args_task(const struct visit *visit)
-{
-	return json_pack("{s:s, s:s}", "name", site_segment(visit, 1), "mode", "ranked");
-}
-
-static json_t *
-args_devices(const struct visit *visit)
-{
-	(void)visit;
-	return json_pack("{s:b}", "known", 1);
-}
-
 /* ---- files ---- */
 
 /* What Prism calls the language of a file; "none": it does not know it. */
@@ -205,15 +192,11 @@ static const struct site_page pages[] = {
 		.template = "task",
 		.title = "Task of {board.leaderboard.name}",
 		.data = "/api/v1/leaderboard.task?name={board.leaderboard.name}",
-		.reads = {{"board", "leaderboard.show", site_args_board, false}, {"task", "leaderboard.task", args_task, false},
-			{"devices", "device.list", args_devices, true}},
+		.reads = {{"board", "leaderboard.show", SITE_BOARD, false},
+			{"task", "leaderboard.task", "name=/1 mode=ranked", false}, {"devices", "device.list", "known=true", true}},
 		.finish = finish_task,
 		.kept = true},
 	{.path = NULL},
 };
 
-static const struct site_form forms[] = {
-	{.path = NULL},
-};
-
-const struct site_part part_task = {pages, forms};
+const struct site_part part_task = {pages, NULL};

@@ -18,21 +18,17 @@
 #include "web/site/parts.h"
 #include "web/visit/respond.h"
 
-#define LISTED 100 /* submissions on a page */
-#define OWN_PAGES_MAX 1000000
 #define DELETED_MAX 1000 /* submissions that one form deletes */
 #define MEDALS 3
 
 /* ---- for all of these pages ---- */
 
 /* Whether the path has the name of who is logged in; others learn nothing. */
-static int
-check_own(const struct visit *visit, struct kettle_error *err)
+static bool
+is_own(const struct visit *visit)
 {
 	const char *user = site_user(visit);
-	if (user && strcmp(site_segment(visit, 1), user) == 0)
-		return 0;
-	return kettle_fail(err, KETTLE_ENOENT, "There is no such page for you.");
+	return user && strcmp(site_segment(visit, 1), user) == 0;
 }
 
 /* Adds the members of user_head and of forms. */
@@ -41,8 +37,6 @@ add_head(json_t *model, const char *name, bool own)
 {
 	json_object_set_new(model, "name", json_string(name));
 	json_object_set_new(model, "own", json_boolean(own));
-	if (!json_object_get(model, "form"))
-		json_object_set_new(model, "form", json_null());
 }
 
 static void
@@ -51,20 +45,14 @@ finish_own(const struct visit *visit, json_t *model)
 	add_head(model, site_user(visit), true);
 }
 
-static json_t *
-args_named(const struct visit *visit)
-{
-	return json_pack("{s:s}", "name", site_segment(visit, 1));
-}
-
 /* ---- the public page ---- */
 
-static int
-check_shown(const struct visit *visit, struct kettle_error *err)
+/* Of who is hidden no ranks are told; nobody is found in the same way. */
+static bool
+is_shown(const struct visit *visit)
 {
-	if (json_object_get(site_model(visit, "page"), "ranks"))
-		return 0;
-	return kettle_fail(err, KETTLE_ENOENT, "There is no user `%.100s`.", site_segment(visit, 1));
+	bool is_read = member_int(visit->data, "read") > 0;
+	return !is_read || json_object_get(site_model(visit, "page"), "ranks");
 }
 
 /* A ranking of a user, with the way to its score. New reference. */
@@ -116,28 +104,6 @@ finish_page(const struct visit *visit, json_t *model)
 
 /* ---- submissions ---- */
 
-/* Which page of the list, from 1. */
-static json_int_t
-page_of(const struct visit *visit)
-{
-	json_int_t page = site_number(visit, "page");
-	return page < 1 ? 1 : page < OWN_PAGES_MAX ? page : OWN_PAGES_MAX;
-}
-
-static json_t *
-args_listed(const struct visit *visit)
-{
-	return json_pack("{s:s*, s:i, s:I}", "leaderboard", site_query(visit, "board"), "limit", LISTED, "offset",
-		(page_of(visit) - 1) * LISTED);
-}
-
-static json_t *
-args_boards(const struct visit *visit)
-{
-	(void)visit;
-	return json_pack("{s:b, s:b}", "all", 1, "short", 1);
-}
-
 static void
 add_option(json_t *options, const char *value, const char *chosen)
 {
@@ -152,7 +118,7 @@ finish_submissions(const struct visit *visit, json_t *model)
 	const char *board = site_query(visit, "board"), *state = site_query(visit, "state");
 	json_t *rows = json_array(), *boards = json_array(), *states = json_array();
 	size_t listed = json_array_size(json_object_get(model, "submissions"));
-	json_int_t page = page_of(visit);
+	json_int_t page = site_page_number(visit);
 	json_array_each(json_object_get(model, "submissions"), row)
 		if (!state || member_is(row, "state", state))
 			json_array_append(rows, row);
@@ -164,9 +130,9 @@ finish_submissions(const struct visit *visit, json_t *model)
 	json_object_update_new(model,
 		json_pack("{s:o, s:o, s:o, s:{s:s, s:s}, s:I, s:I, s:I}", "rows", rows, "boards", boards, "states", states,
 			"filter", "board", board ? board : "", "state", state ? state : "", "listed", (json_int_t)listed, "from",
-			(page - 1) * LISTED + 1, "to", (page - 1) * LISTED + (json_int_t)listed));
+			(page - 1) * SITE_ROWS + 1, "to", (page - 1) * SITE_ROWS + (json_int_t)listed));
 	json_object_set_new(model, "newer", page > 1 ? json_integer(page - 1) : json_null());
-	json_object_set_new(model, "older", listed == LISTED ? json_integer(page + 1) : json_null());
+	json_object_set_new(model, "older", listed == SITE_ROWS ? json_integer(page + 1) : json_null());
 }
 
 static void
@@ -226,7 +192,7 @@ delete_next(struct visit *visit, json_t *result)
 static void
 on_own(struct visit *visit, json_t *rows)
 {
-	if (json_array_size(rows) == 0 || member_int(visit->data, "lists") > DELETED_MAX / LISTED) {
+	if (json_array_size(rows) == 0 || member_int(visit->data, "lists") > DELETED_MAX / SITE_ROWS) {
 		site_done(visit, rows);
 		return;
 	}
@@ -241,23 +207,10 @@ list_own(struct visit *visit, json_t *result)
 	(void)result;
 	(void)count_one(visit, "lists");
 	visit_call(visit, "submission.list",
-		json_pack("{s:i, s:I}", "limit", LISTED, "offset", member_int(visit->data, "kept")), on_own);
+		json_pack("{s:i, s:I}", "limit", SITE_ROWS, "offset", member_int(visit->data, "kept")), on_own);
 }
 
 /* ---- tokens ---- */
-
-static json_t *
-args_token(const struct visit *visit)
-{
-	const char *name = site_field(visit, "name");
-	return json_pack("{s:s, s:s*}", "name", name ? name : "", "expires", site_field(visit, "expires"));
-}
-
-static json_t *
-args_revoked(const struct visit *visit)
-{
-	return json_pack("{s:s}", "name", site_segment(visit, 3));
-}
 
 static void
 finish_revoke(const struct visit *visit, json_t *model)
@@ -275,13 +228,6 @@ finish_revoke(const struct visit *visit, json_t *model)
 
 /* ---- settings ---- */
 
-static json_t *
-args_profile(const struct visit *visit)
-{
-	const char *profile = site_field(visit, "profile");
-	return json_pack("{s:s}", "profile", profile ? profile : "");
-}
-
 static void
 finish_delete(const struct visit *visit, json_t *model)
 {
@@ -292,12 +238,6 @@ finish_delete(const struct visit *visit, json_t *model)
 			"Submissions with their code, rankings and leaderboards stay, under a name that does not say who you were: "
 			"delete the submissions first where they should not. This logs you out, and cannot be undone.",
 			"button", "Delete my account", "back", "settings"));
-}
-
-static json_t *
-args_export(const struct visit *visit)
-{
-	return json_pack("{s:I}", "after", site_number(visit, "after"));
 }
 
 static void
@@ -316,22 +256,22 @@ respond_export(struct visit *visit)
 			"account", "user.show", NULL, false \
 		} \
 	}
-#define OWN .check = check_own, .needs_user = true
+#define OWN .guard = is_own, .needs_user = true
 
 static const struct site_page pages[] = {
 	{.path = "user/*",
 		.template = "user",
 		.title = "{page.user_name}",
-		.reads = {{"page", "user.page", args_named, true}},
-		.check = check_shown,
+		.reads = {{"page", "user.page", "name=/1", true}},
+		.guard = is_shown,
 		.finish = finish_page},
 	{.path = "user/*/submissions",
 		.query = "board state page ",
 		.template = "user_submissions",
 		.title = "Your submissions",
 		.data = "/api/v1/submission.list",
-		.reads = {{"submissions", "submission.list", args_listed, false},
-			{"leaderboards", "leaderboard.list", args_boards, false}},
+		.reads = {{"submissions", "submission.list", "leaderboard=?board limit=100 offset=+100", false},
+			{"leaderboards", "leaderboard.list", "all=true short=true", false}},
 		.finish = finish_submissions,
 		OWN},
 	{.path = "user/*/submissions/delete",
@@ -358,7 +298,7 @@ static const struct site_page pages[] = {
 	{.path = "user/*/delete", .template = "confirm", .title = "Delete the account", .finish = finish_delete, OWN},
 	{.path = "user/*/export",
 		.query = "after ",
-		.reads = {{"export", "user.export", args_export, false}},
+		.reads = {{"export", "user.export", "after=#after", false}},
 		.respond = respond_export,
 		OWN},
 	{.path = NULL},
@@ -368,32 +308,23 @@ static const struct site_form forms[] = {
 	{.path = "user/*/submissions/delete",
 		.page = "user/*/submissions/delete",
 		.run = list_own,
-		.next = "../submissions",
-		.check = check_own},
+		.next = "../submissions"},
 	{.path = "user/*/tokens",
 		.page = "user/*/tokens",
 		.command = "token.create",
-		.args = args_token,
-		.shows = "user_token",
-		.check = check_own},
+		.args = "name=::name expires=:expires",
+		.shows = "user_token"},
 	{.path = "user/*/tokens/*",
 		.page = "user/*/tokens/*",
 		.command = "token.revoke",
-		.args = args_revoked,
-		.next = "../tokens",
-		.check = check_own},
+		.args = "name=/3",
+		.next = "../tokens"},
 	{.path = "user/*/settings",
 		.page = "user/*/settings",
 		.command = "user.update",
-		.args = args_profile,
-		.next = "settings",
-		.check = check_own},
-	{.path = "user/*/delete",
-		.page = "user/*/delete",
-		.command = "user.delete",
-		.next = "/",
-		.check = check_own,
-		.ends_session = true},
+		.args = "profile=::profile",
+		.next = "settings"},
+	{.path = "user/*/delete", .page = "user/*/delete", .command = "user.delete", .next = "/", .ends_session = true},
 	{.path = NULL},
 };
 

@@ -233,7 +233,7 @@ static bool
 has_form(const struct site_page *page)
 {
 	for (const struct site_part *const *part = site_parts; *part; part++)
-		for (const struct site_form *form = (*part)->forms; form->path; form++)
+		for (const struct site_form *form = (*part)->forms; form && form->path; form++)
 			if (strcmp(form->page, page->path) == 0)
 				return true;
 	return false;
@@ -317,7 +317,7 @@ answer_of(
 	const struct command *command = command_find(commands, read->command);
 	if (!command || command->internal || !command->answer)
 		fail_msg("%s: `%s` is no command for others", page->template, read->command);
-	AUTO_JSON json_t *args = read->args ? read->args(visit) : json_object(), *checked = NULL;
+	AUTO_JSON json_t *args = site_read_args(visit, read), *checked = NULL;
 	struct kettle_error err = {0};
 	if (!args && !filling->full)
 		return NULL;
@@ -433,7 +433,7 @@ test_rows(void **state)
 				fail_msg("/%s: %s: %s", page->path, page->template, why);
 			assert_true(!page->template || page->title);
 		}
-		for (const struct site_form *form = (*part)->forms; form->path; form++) {
+		for (const struct site_form *form = (*part)->forms; form && form->path; form++) {
 			if (form->command && !command_find(commands, form->command))
 				fail_msg("/%s: `%s` is no command", form->path, form->command);
 			bool is_there = false;
