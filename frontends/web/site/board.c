@@ -91,7 +91,6 @@ gap_of(double score, double than)
 static json_t *
 row_of(const struct visit *visit, const json_t *entry, const json_t *above)
 {
-	static const char *const medals[] = {"gold", "silver", "bronze"};
 	const char *user = site_user(visit), *name = json_text_or_empty(entry, "user_name");
 	double score = member_number(entry, "submission_score");
 	json_int_t rank = member_int(entry, "rank");
@@ -100,8 +99,7 @@ row_of(const struct visit *visit, const json_t *entry, const json_t *above)
 	bool mine = user && strcmp(user, name) == 0;
 	bool sought = sought_of(visit) && member_is(json_object_get(sought_of(visit), "entry"), "user_name", name);
 	json_object_update_new(
-		row, json_pack("{s:s?, s:o, s:o, s:b, s:b, s:b}", "medal",
-				 rank >= 1 && rank <= (json_int_t)ARRAY_SIZE(medals) ? medals[rank - 1] : NULL, "gap",
+		row, json_pack("{s:s, s:o, s:o, s:b, s:b, s:b}", "medal", site_medal(rank), "gap",
 				 gap_of(score, member_number(above, "submission_score")), "gap_first",
 				 rank > 1 ? gap_of(score, member_number(first, "submission_score")) : json_null(), "mine", mine,
 				 "sought", sought, "code", mine || member_true(site_model(visit, "board"), "code_open")));

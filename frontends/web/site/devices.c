@@ -23,17 +23,6 @@ rows_of(const json_t *map)
 	return json_null();
 }
 
-/* A copy of an object in which members that an answer may leave out are null. names: NULL at the end. New reference. */
-static json_t *
-filled(const json_t *object, const char *const *names)
-{
-	json_t *copy = json_copy((json_t *)object);
-	for (; *names; names++)
-		if (!json_object_get(copy, *names))
-			json_object_set_new(copy, *names, json_null());
-	return copy;
-}
-
 static json_t *
 calibration_of(const json_t *calibration)
 {
@@ -56,7 +45,7 @@ unit_of(const json_t *given)
 {
 	static const char *const names[] = {
 		"reason", "cause", "obstacle", "model", "version", "level", "machine", "gpus", "gpu_error", NULL};
-	json_t *unit = filled(given, names), *packages = json_array();
+	json_t *unit = site_filled(given, names), *packages = json_array();
 	json_object_each(json_object_get(given, "packages"), tool, versions)
 		json_array_append_new(packages, json_pack("{s:s, s:o}", "tool", tool, "versions", rows_of(versions)));
 	json_object_set_new(unit, "tools", rows_of(json_object_get(given, "tools")));
@@ -67,7 +56,7 @@ unit_of(const json_t *given)
 		static const char *const of_gpu[] = {"name", "driver", "memory", "temperature", "throttle", NULL};
 		if (i == 0)
 			json_object_set_new(unit, "gpus", json_array());
-		json_array_append_new(json_object_get(unit, "gpus"), filled(gpu, of_gpu));
+		json_array_append_new(json_object_get(unit, "gpus"), site_filled(gpu, of_gpu));
 	}
 	return unit;
 }
@@ -93,7 +82,7 @@ devices_finish(const struct visit *visit, json_t *model)
 	static const char *const names[] = {"waits", "wait_s", "paused", "budget", "remarks", NULL};
 	json_t *devices = json_array();
 	json_array_each(json_object_get(model, "devices"), given) {
-		json_t *device = filled(given, names), *units = json_array();
+		json_t *device = site_filled(given, names), *units = json_array();
 		json_array_each(json_object_get(given, "units"), unit)
 			json_array_append_new(units, unit_of(unit));
 		json_object_set_new(device, "units", units);

@@ -24,7 +24,7 @@
 #include "web/site/parts.h"
 #include "web/visit/respond.h"
 
-#define LIST_SPACES " ,\t\r\n"
+#define LIST_SPACES " ,\t\n"
 #define FILE_NAME ".name" /* fields of a file that was sent before */
 #define FILE_CONTENT ".base64"
 
@@ -151,19 +151,6 @@ file_of(const struct visit *visit, const char *name)
 	return json_pack("{s:s*, s:s*}", "name", site_field(visit, name_field), "base64", site_field(visit, content));
 }
 
-/* Browsers end lines by CR and LF. New reference. */
-static json_t *
-text_value(const json_t *argument, const char *text)
-{
-	AUTO_FREE char *clean = xstrdup(text);
-	char *to = clean;
-	for (const char *at = clean; *at; at++)
-		if (at[0] != '\r' || at[1] != '\n')
-			*to++ = *at;
-	*to = '\0';
-	return api_value(argument, clean);
-}
-
 static json_t *
 list_value(const json_t *argument, const char *text)
 {
@@ -189,7 +176,7 @@ args_of(const struct visit *visit, const char *command)
 			json_object_set(args, name, file);
 		else if (text)
 			json_object_set_new(
-				args, name, (member_true(argument, "repeated") ? list_value : text_value)(argument, text));
+				args, name, (member_true(argument, "repeated") ? list_value : api_value)(argument, text));
 	}
 	return args;
 }
@@ -429,19 +416,10 @@ finish_act(const struct visit *visit, json_t *model)
 
 /* ---- lists ---- */
 
-/* Adds the numbers of the pages before and after this one. */
-static void
-add_pages(const struct visit *visit, json_t *model, const json_t *rows)
-{
-	json_int_t page = site_page_number(visit);
-	json_object_set_new(model, "before", page > 1 ? json_integer(page - 1) : json_null());
-	json_object_set_new(model, "after", json_array_size(rows) == SITE_ROWS ? json_integer(page + 1) : json_null());
-}
-
 static void
 finish_users(const struct visit *visit, json_t *model)
 {
-	add_pages(visit, model, json_object_get(model, "users"));
+	site_add_pages(visit, model, json_object_get(model, "users"));
 	json_object_set_new(model, "role", json_pack("s?", site_query(visit, "role")));
 	json_object_set_new(model, "banned", json_boolean(site_query(visit, "banned")));
 }
@@ -470,7 +448,7 @@ finish_invites(const struct visit *visit, json_t *model)
 {
 	AUTO_FREE char *join = web_address(visit->web, "/join/");
 	json_object_set_new(model, "join", json_string(join));
-	add_pages(visit, model, json_object_get(json_object_get(model, "invites"), "invites"));
+	site_add_pages(visit, model, json_object_get(json_object_get(model, "invites"), "invites"));
 }
 
 static void
@@ -498,7 +476,7 @@ respond_invites(struct visit *visit)
 static void
 finish_submissions(const struct visit *visit, json_t *model)
 {
-	add_pages(visit, model, json_object_get(model, "submissions"));
+	site_add_pages(visit, model, json_object_get(model, "submissions"));
 }
 
 /* ---- the first page ---- */

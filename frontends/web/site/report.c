@@ -17,6 +17,7 @@
 #include "common/report.h"
 #include "common/source_path.h"
 #include "common/value.h"
+#include "web/site/site.h"
 
 #define OUTPUT_MAX (64u << 10)  /* bytes that are shown of what a program wrote */
 #define ERRORS_MAX (256u << 10) /* ... of which repeated tracebacks are removed */
@@ -39,16 +40,6 @@ report_cut(const char *text, size_t max)
 		for (shown = max; shown > 0 && ((unsigned char)text[shown] & 0xc0) == 0x80;)
 			shown--;
 	return json_pack("{s:s%, s:b}", "text", text, shown, "cut", shown < len);
-}
-
-json_t *
-report_filled(const json_t *object, const char *const *names)
-{
-	json_t *copy = json_copy((json_t *)object);
-	for (; *names; names++)
-		if (!json_object_get(copy, *names))
-			json_object_set_new(copy, *names, json_null());
-	return copy;
 }
 
 /* The beginning of a text. New reference. */
@@ -311,7 +302,7 @@ run_of(const struct source *source, const json_t *job, const json_t *run)
 		message = "";
 	static const char *const members[] = {
 		"wall_ns", "memory_peak", "cut", "artifacts_cut", "remarks", "low", "high", NULL};
-	json_t *view = report_filled(run, members), *tests = tests_of(result, &failed);
+	json_t *view = site_filled(run, members), *tests = tests_of(result, &failed);
 	AUTO_FREE char *name = report_run_name(run), *err = errors_of(run);
 	name[0] = (char)toupper((unsigned char)name[0]);
 	json_t *throttled = json_object_get(json_object_get(run, "device"), "throttled");
@@ -394,11 +385,11 @@ job_of(const json_t *submission, const json_t *job, const json_t *best, const js
 	if (member_int(job, "wait_s") > 0)
 		format_wait(member_int(job, "wait_s"), begins);
 	AUTO_FREE char *change = report_change(member_int(rank, "rank"), json_object_get(rank, "before"));
-	json_t *view = report_filled(job, members), *compared = json_array(),
+	json_t *view = site_filled(job, members), *compared = json_array(),
 		   *parts = parts_of(json_object_get(job, "timing"), &ns);
 	static const char *const of_better[] = {"user_name", NULL};
 	if (json_object_get(view, "better") && !json_is_null(json_object_get(view, "better")))
-		json_object_set_new(view, "better", report_filled(json_object_get(view, "better"), of_better));
+		json_object_set_new(view, "better", site_filled(json_object_get(view, "better"), of_better));
 	add_comparison(compared, best, device, "own best");
 	add_comparison(compared, first, device, "the first");
 	bool has_facts = json_is_number(json_object_get(job, "low")) || json_is_integer(json_object_get(rank, "before")) ||

@@ -7,8 +7,6 @@
 
 /* {"text": at most max bytes of it, "cut": whether that is not all}. New reference. */
 json_t *report_cut(const char *text, size_t max);
-/* A copy of an object that has these members, too, null where it lacked them; names ends with NULL. New reference. */
-json_t *report_filled(const json_t *object, const char *const *names);
 /*
  * The jobs of a submission with all members that a job can have, null where the answer had none, and of their own:
  *

@@ -155,6 +155,48 @@ site_read_args(const struct visit *visit, const struct site_read *read)
 	return read->make ? read->make(visit) : make_args(visit, read->command, read->args);
 }
 
+/* ---- what several pages show ---- */
+
+const char *
+site_language(const char *name)
+{
+	static const struct {
+		const char *ending, *language;
+	} known[] = {{"c", "c"}, {"h", "cpp"}, {"cc", "cpp"}, {"cpp", "cpp"}, {"cxx", "cpp"}, {"hpp", "cpp"}, {"cu", "cpp"},
+		{"cuh", "cpp"}, {"hip", "cpp"}, {"py", "python"}, {"yml", "yaml"}, {"yaml", "yaml"}, {"diff", "diff"},
+		{"patch", "diff"}};
+	const char *dot = strrchr(name, '.');
+	for (size_t i = 0; dot && i < ARRAY_SIZE(known); i++)
+		if (strcmp(dot + 1, known[i].ending) == 0)
+			return known[i].language;
+	return "none";
+}
+
+const char *
+site_medal(json_int_t rank)
+{
+	static const char *const medals[] = {"gold", "silver", "bronze"};
+	return rank >= 1 && rank <= (json_int_t)ARRAY_SIZE(medals) ? medals[rank - 1] : "";
+}
+
+json_t *
+site_filled(const json_t *object, const char *const *names)
+{
+	json_t *copy = json_copy((json_t *)object);
+	for (; *names; names++)
+		if (!json_object_get(copy, *names))
+			json_object_set_new(copy, *names, json_null());
+	return copy;
+}
+
+void
+site_add_pages(const struct visit *visit, json_t *model, const json_t *rows)
+{
+	json_int_t page = site_page_number(visit);
+	json_object_set_new(model, "newer", page > 1 ? json_integer(page - 1) : json_null());
+	json_object_set_new(model, "older", json_array_size(rows) == SITE_ROWS ? json_integer(page + 1) : json_null());
+}
+
 /* ---- the answer ---- */
 
 /* A page that is rendered on the pool. */
@@ -274,9 +316,14 @@ add_site(struct visit *visit, const char *template, const char *title, const str
 void
 site_complete(struct visit *visit, const struct site_page *page)
 {
+	json_t *model = json_object_get(visit->data, "model");
 	add_site(visit, page->template, page->title, page);
 	if (page->finish)
-		page->finish(visit, json_object_get(visit->data, "model"));
+		page->finish(visit, model);
+	AUTO_FREE char *sentence = cell_of(page->sentence, model), *back = cell_of(page->back, model);
+	if (sentence)
+		json_object_set_new(model, "confirm",
+			json_pack("{s:s, s:s, s:s?}", "sentence", sentence, "button", page->button, "back", back));
 }
 
 static void
@@ -594,6 +641,21 @@ start_form(struct visit *visit, json_t *result)
 	}
 }
 
+/* Adds a field of text, without the carriage returns that browsers put before each end of a line. */
+static void
+add_text(json_t *fields, const char *name, const char *text, size_t size)
+{
+	AUTO_BUF struct buf lines = {0};
+	for (const char *at = text, *end; at < text + size; at = end + (end < text + size)) {
+		const char *found = memchr(at, '\r', (size_t)(text + size - at));
+		end = found ? found : text + size;
+		buf_add(&lines, at, (size_t)(end - at));
+		if (found && (end + 1 == text + size || end[1] != '\n'))
+			buf_adds(&lines, "\n");
+	}
+	json_object_set_new(fields, name, json_stringn(lines.len ? lines.data : "", lines.len));
+}
+
 /* Adds a field: text, or of a file {"name", "base64"}. */
 static void
 add_part(json_t *fields, const struct form_part *part)
@@ -606,7 +668,7 @@ add_part(json_t *fields, const struct form_part *part)
 			json_object_set_new(fields, part->name,
 				json_pack("{s:s, s:s}", "name", last ? last + 1 : part->file_name, "base64", content));
 	} else if (utf8_valid(part->data, part->size)) {
-		json_object_set_new(fields, part->name, json_stringn(part->data, part->size));
+		add_text(fields, part->name, part->data, part->size);
 	}
 }
 
@@ -628,7 +690,7 @@ fields_of(const struct http_request *request, struct kettle_error *err)
 	} else {
 		rc = query_parse(body, &query, err);
 		for (size_t i = 0; rc == 0 && i < query.count; i++)
-			json_object_set_new(fields, query.parameters[i].name, json_string(query.parameters[i].value));
+			add_text(fields, query.parameters[i].name, query.parameters[i].value, strlen(query.parameters[i].value));
 		query_free(&query);
 	}
 	if (rc == 0)

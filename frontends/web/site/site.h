@@ -41,8 +41,10 @@ struct site_page {
 	const char *path;  /* segments, of which `*` is any: "board/ * /trend" without the blanks; "": the first page */
 	const char *query; /* the names of its parameters, with a space after each; others are ignored; or NULL */
 	const char *template, *title;
-	const char *data;            /* the path of the same as JSON; or NULL */
-	const char *about, *picture; /* what links to the page show, the latter by its path; or NULL */
+	const char *data;              /* the path of the same as JSON; or NULL */
+	/* Of the template `confirm`: what the form at the same address will do, and where its page leads else; or NULL. */
+	const char *sentence, *button, *back;
+	const char *about, *picture;   /* what links to the page show, the latter by its path; or NULL */
 	struct site_read reads[SITE_READS_MAX];
 	void (*finish)(const struct visit *visit, json_t *model); /* or NULL */
 	void (*respond)(struct visit *visit); /* answers in place of the template, and ends the visit; or NULL */
@@ -103,5 +105,13 @@ json_t *site_model(const struct visit *visit, const char *as);
 void site_send(struct visit *visit, const struct page_body *body);
 /* The number of the page of a list that `?page` names, from 1. */
 json_int_t site_page_number(const struct visit *visit);
+/* What Prism calls the language of a file; "none": it does not know it. */
+const char *site_language(const char *file_name);
+/* "gold", "silver", "bronze", or "". */
+const char *site_medal(json_int_t rank);
+/* A copy of an object that has these members, too, null where it lacked them; names ends with NULL. New reference. */
+json_t *site_filled(const json_t *object, const char *const *names);
+/* Adds the numbers of the pages of a list that are beside this one, which has these rows: `newer` and `older`, or null. */
+void site_add_pages(const struct visit *visit, json_t *model, const json_t *rows);
 /* The arguments of a read. New reference; NULL: its command is not called. */
 json_t *site_read_args(const struct visit *visit, const struct site_read *read);

@@ -18,7 +18,6 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "common/template.h"
 #include "web/site/report.h"
 #include "web/visit/respond.h"
 
@@ -71,19 +70,6 @@ args_first(const struct visit *visit)
 
 /* ---- the code ---- */
 
-/* The language by which the extension of a file is highlighted. */
-static const char *
-language_of(const char *file_name)
-{
-	static const char *const languages[][2] = {{".cpp", "cpp"}, {".cc", "cpp"}, {".cxx", "cpp"}, {".cu", "cpp"},
-		{".hip", "cpp"}, {".c", "c"}, {".py", "python"}};
-	const char *dot = strrchr(file_name, '.');
-	for (size_t i = 0; dot && i < ARRAY_SIZE(languages); i++)
-		if (strcmp(dot, languages[i][0]) == 0)
-			return languages[i][1];
-	return "none";
-}
-
 static json_t *
 listing_of(const json_t *submission)
 {
@@ -98,7 +84,7 @@ listing_of(const json_t *submission)
 		text += *text == '\n';
 	}
 	json_object_set_new(listing, "lines", numbers);
-	json_object_set_new(listing, "language", json_string(language_of(json_text_or_empty(submission, "file_name"))));
+	json_object_set_new(listing, "language", json_string(site_language(json_text_or_empty(submission, "file_name"))));
 	return listing;
 }
 
@@ -121,7 +107,7 @@ static void
 finish(const struct visit *visit, json_t *model)
 {
 	static const char *const members[] = {"note", "flagged", "code", NULL};
-	json_t *submission = report_filled(site_model(visit, "submission"), members);
+	json_t *submission = site_filled(site_model(visit, "submission"), members);
 	json_object_set_new(model, "listing", listing_of(submission));
 	json_object_set_new(model, "may", may_of(visit, submission));
 	json_object_set_new(model, "jobs",
@@ -129,37 +115,6 @@ finish(const struct visit *visit, json_t *model)
 	json_object_set_new(model, "submission", submission);
 	if (!member_true(submission, "done"))
 		json_object_set_new(json_object_get(model, "site"), "refresh", json_integer(REFRESH_S));
-}
-
-/* ---- actions that are asked for ---- */
-
-static void
-ask(json_t *model, const char *sentence, const char *button)
-{
-	AUTO_FREE char *text = template_text(sentence, model, NULL);
-	AUTO_FREE char *back = template_text("/submission/{submission.id}", model, NULL);
-	json_object_set_new(
-		model, "confirm", json_pack("{s:s, s:s, s:s}", "sentence", text, "button", button, "back", back));
-}
-
-static void
-finish_cancel(const struct visit *visit, json_t *model)
-{
-	(void)visit;
-	ask(model,
-		"Submission {submission.id} is taken from the queue, or stopped where it runs. It gets no verdict and no rank.",
-		"Cancel the submission");
-}
-
-static void
-finish_delete(const struct visit *visit, json_t *model)
-{
-	(void)visit;
-	ask(model,
-		"Submission {submission.id} is deleted with its code, its report and its files, and leaves the ranking; your "
-		"next best takes its "
-		"place. Rate limits still count it. This cannot be undone.",
-		"Delete the submission");
 }
 
 /* ---- files ---- */
@@ -212,13 +167,21 @@ static const struct site_page pages[] = {
 		.template = "confirm",
 		.title = "Cancel submission {submission.id}",
 		.reads = {{"submission", "submission.show", "id=/1", false}},
-		.finish = finish_cancel,
+		.sentence =
+			"Submission {submission.id} is taken from the queue, or stopped where it runs. It gets no verdict and no "
+			"rank.",
+		.button = "Cancel the submission",
+		.back = "/submission/{submission.id}",
 		.needs_user = true},
 	{.path = "submission/*/delete",
 		.template = "confirm",
 		.title = "Delete submission {submission.id}",
 		.reads = {{"submission", "submission.show", "id=/1", false}},
-		.finish = finish_delete,
+		.sentence = "Submission {submission.id} is deleted with its code, its report and its files, and leaves the "
+					"ranking; your "
+					"next best takes its place. Rate limits still count it. This cannot be undone.",
+		.button = "Delete the submission",
+		.back = "/submission/{submission.id}",
 		.needs_user = true},
 	{.path = NULL},
 };

@@ -28,20 +28,6 @@
 
 /* ---- the form ---- */
 
-/* The text without carriage returns, which browsers put before each end of a line. New string. */
-static char *
-unix_text(const char *text)
-{
-	struct buf buf = {0};
-	for (const char *at = text, *end; *at; at = end + (*end == '\r')) {
-		end = at + strcspn(at, "\r");
-		buf_add(&buf, at, (size_t)(end - at));
-		if (*end == '\r' && end[1] != '\n')
-			buf_adds(&buf, "\n");
-	}
-	return buf_take(&buf);
-}
-
 /* The file that was chosen, else the text that was pasted. New reference; NULL: neither. */
 static json_t *
 sent_file(const struct visit *visit)
@@ -52,7 +38,7 @@ sent_file(const struct visit *visit)
 		return json_incref(file);
 	if (!text)
 		return NULL;
-	AUTO_FREE char *lines = unix_text(text), *content = base64_encode(lines, strlen(lines));
+	AUTO_FREE char *content = base64_encode(text, strlen(text));
 	return json_pack("{s:s, s:s}", "name", name ? name : "", "base64", content);
 }
 

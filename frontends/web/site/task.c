@@ -18,21 +18,6 @@
 
 /* ---- files ---- */
 
-/* What Prism calls the language of a file; "none": it does not know it. */
-static const char *
-language_of(const char *name)
-{
-	static const struct {
-		const char *ending, *language;
-	} known[] = {{"c", "c"}, {"h", "cpp"}, {"cc", "cpp"}, {"cpp", "cpp"}, {"hpp", "cpp"}, {"cu", "cpp"}, {"cuh", "cpp"},
-		{"hip", "cpp"}, {"py", "python"}, {"yml", "yaml"}, {"yaml", "yaml"}, {"diff", "diff"}, {"patch", "diff"}};
-	const char *dot = strrchr(name, '.');
-	for (size_t i = 0; dot && i < ARRAY_SIZE(known); i++)
-		if (strcmp(dot + 1, known[i].ending) == 0)
-			return known[i].language;
-	return "none";
-}
-
 /* The files of the task: [{"name", "language", "lines", "text": or null where it is long or not text}]. */
 static json_t *
 files_of(const json_t *task)
@@ -46,7 +31,7 @@ files_of(const json_t *task)
 		shown += fits ? size : 0;
 		for (const char *at = json_string_value(text); at && *at; at++)
 			lines += *at == '\n';
-		json_array_append_new(files, json_pack("{s:s, s:s, s:I, s:O?}", "name", name, "language", language_of(name),
+		json_array_append_new(files, json_pack("{s:s, s:s, s:I, s:O?}", "name", name, "language", site_language(name),
 										 "lines", (json_int_t)lines, "text", fits ? text : NULL));
 	}
 	return files;
@@ -63,7 +48,7 @@ templates_of(const json_t *task)
 		percent_add(&query, name);
 		json_array_append_new(
 			templates, json_pack("{s:s, s:s, s:s, s:s, s:O}", "name", name, "query", query.data, "file_name", file_name,
-						   "language", language_of(file_name), "text", json_object_get(template, "text")));
+						   "language", site_language(file_name), "text", json_object_get(template, "text")));
 	}
 	return templates;
 }
@@ -175,9 +160,8 @@ finish_task(const struct visit *visit, json_t *model)
 	AUTO_FREE char *server = has_url ? web_address(visit->web, "") : NULL;
 	json_object_set(model, "markdown_source", json_object_get(leaderboard, "description"));
 	json_object_set_new(model, "markdown", json_null());
-	json_t *limits = json_copy((json_t *)plan);
-	if (!json_object_get(limits, "memory"))
-		json_object_set_new(limits, "memory", json_null());
+	static const char *const names[] = {"memory", NULL};
+	json_t *limits = site_filled(plan, names);
 	json_object_update_new(model,
 		json_pack("{s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", server ? server : "https://THIS-SERVER",
 			"device", json_array_get(json_object_get(leaderboard, "gpu_types"), 0), "limits", limits, "files",

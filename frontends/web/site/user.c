@@ -18,8 +18,9 @@
 #include "web/site/parts.h"
 #include "web/visit/respond.h"
 
+#define TEXT_OF_IT(number) #number
+#define TEXT_OF(number) TEXT_OF_IT(number)
 #define DELETED_MAX 1000 /* submissions that one form deletes */
-#define MEDALS 3
 
 /* ---- for all of these pages ---- */
 
@@ -59,14 +60,12 @@ is_shown(const struct visit *visit)
 static json_t *
 rank_row(json_t *rank, bool own)
 {
-	static const char *const medals[MEDALS] = {"gold", "silver", "bronze"};
 	const json_t *history = json_object_get(rank, "history");
 	size_t count = json_array_size(history);
 	json_t *row = json_copy(rank), *first = json_array_get(history, 0);
-	json_int_t place = member_int(rank, "rank");
 	double factor =
 		json_number_value(json_object_get(first, "score")) / json_number_value(json_object_get(rank, "score"));
-	json_object_set_new(row, "medal", json_string(place >= 1 && place <= MEDALS ? medals[place - 1] : ""));
+	json_object_set_new(row, "medal", json_string(site_medal(member_int(rank, "rank"))));
 	json_object_set_new(row, "improvements", json_integer((json_int_t)count - 1));
 	json_object_set_new(row, "first", count > 1 ? json_incref(first) : json_null());
 	json_object_set_new(row, "factor", json_sprintf("%.3g times as fast", factor));
@@ -131,22 +130,7 @@ finish_submissions(const struct visit *visit, json_t *model)
 		json_pack("{s:o, s:o, s:o, s:{s:s, s:s}, s:I, s:I, s:I}", "rows", rows, "boards", boards, "states", states,
 			"filter", "board", board ? board : "", "state", state ? state : "", "listed", (json_int_t)listed, "from",
 			(page - 1) * SITE_ROWS + 1, "to", (page - 1) * SITE_ROWS + (json_int_t)listed));
-	json_object_set_new(model, "newer", page > 1 ? json_integer(page - 1) : json_null());
-	json_object_set_new(model, "older", listed == SITE_ROWS ? json_integer(page + 1) : json_null());
-}
-
-static void
-finish_delete_all(const struct visit *visit, json_t *model)
-{
-	json_int_t count = member_int(json_object_get(model, "account"), "submissions");
-	finish_own(visit, model);
-	json_object_set_new(model, "confirm",
-		json_pack("{s:o, s:s, s:s}", "sentence",
-			json_sprintf("This deletes your %lld submissions, with their code and results; those that run are "
-						 "cancelled. They leave the rankings. What was marked as a cheat stays, and rate limits still "
-						 "count what is deleted. At most %d are deleted at once. This cannot be undone.",
-				(long long)count, DELETED_MAX),
-			"button", "Delete my submissions", "back", "../settings"));
+	site_add_pages(visit, model, json_object_get(model, "submissions"));
 }
 
 static void list_own(struct visit *visit, json_t *result);
@@ -215,30 +199,10 @@ list_own(struct visit *visit, json_t *result)
 static void
 finish_revoke(const struct visit *visit, json_t *model)
 {
-	const char *name = site_segment(visit, 3);
-	finish_own(visit, model);
-	json_object_set_new(model, "confirm",
-		json_pack("{s:o, s:s, s:s}", "sentence",
-			strcmp(name, SESSION_NAME) == 0
-				? json_string("This logs you out in all browsers, this one too.")
-				: json_sprintf(
-					  "Programs with the token “%s” can no longer act as you, and logins of that name end.", name),
-			"button", "Revoke", "back", "../tokens"));
+	json_object_set_new(model, "token", json_string(site_segment(visit, 3)));
 }
 
 /* ---- settings ---- */
-
-static void
-finish_delete(const struct visit *visit, json_t *model)
-{
-	finish_own(visit, model);
-	json_object_set_new(model, "confirm",
-		json_pack("{s:s, s:s, s:s}", "sentence",
-			"Your name, accounts, tokens, logins, memberships, notes and role are removed, and what runs is cancelled. "
-			"Submissions with their code, rankings and leaderboards stay, under a name that does not say who you were: "
-			"delete the submissions first where they should not. This logs you out, and cannot be undone.",
-			"button", "Delete my account", "back", "settings"));
-}
 
 static void
 respond_export(struct visit *visit)
@@ -278,7 +242,12 @@ static const struct site_page pages[] = {
 		.template = "confirm",
 		.title = "Delete all submissions",
 		.reads = ACCOUNT,
-		.finish = finish_delete_all,
+		.sentence =
+			"This deletes your {account.submissions} submissions, with their code and results; those that run are "
+			"cancelled. They leave the rankings. What was marked as a cheat stays, and rate limits still count what is "
+			"deleted. At most " TEXT_OF(DELETED_MAX) " are deleted at once. This cannot be undone.",
+		.button = "Delete my submissions",
+		.back = "../settings",
 		OWN},
 	{.path = "user/*/tokens",
 		.template = "user_tokens",
@@ -287,7 +256,16 @@ static const struct site_page pages[] = {
 		.reads = {{"tokens", "token.list", NULL, false}},
 		.finish = finish_own,
 		OWN},
-	{.path = "user/*/tokens/*", .template = "confirm", .title = "Revoke a token", .finish = finish_revoke, OWN},
+	{.path = "user/*/tokens/*",
+		.template = "confirm",
+		.title = "Revoke a token",
+		.finish = finish_revoke,
+		.sentence = "{token=" SESSION_NAME
+					"?This logs you out in all browsers, this one too.|Programs with the token “{token}” can no "
+					"longer act as you, and logins of that name end.}",
+		.button = "Revoke",
+		.back = "../tokens",
+		OWN},
 	{.path = "user/*/settings",
 		.template = "user_settings",
 		.title = "Your settings",
@@ -295,7 +273,17 @@ static const struct site_page pages[] = {
 		.reads = ACCOUNT,
 		.finish = finish_own,
 		OWN},
-	{.path = "user/*/delete", .template = "confirm", .title = "Delete the account", .finish = finish_delete, OWN},
+	{.path = "user/*/delete",
+		.template = "confirm",
+		.title = "Delete the account",
+		.sentence =
+			"Your name, accounts, tokens, logins, memberships, notes and role are removed, and what runs is cancelled. "
+			"Submissions with their code, rankings and leaderboards stay, under a name that does not say who you were: "
+			"delete "
+			"the submissions first where they should not. This logs you out, and cannot be undone.",
+		.button = "Delete my account",
+		.back = "settings",
+		OWN},
 	{.path = "user/*/export",
 		.query = "after ",
 		.reads = {{"export", "user.export", "after=#after", false}},
