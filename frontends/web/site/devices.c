@@ -2,13 +2,12 @@
 /* The devices. */
 #include <config.h>
 
-#include "web/site/devices.h"
+#include "web/site/parts.h"
 
 #include <string.h>
 
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "web/site/parts.h"
 
 /* The members of a map as rows {"name", "value"}, null where there is none. New reference. */
 static json_t *

@@ -20,7 +20,6 @@
 #include "common/template.h"
 #include "common/view.h"
 #include "web/api/api.h"
-#include "web/site/devices.h"
 #include "web/site/parts.h"
 #include "web/visit/respond.h"
 

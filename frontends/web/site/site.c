@@ -592,7 +592,7 @@ site_done(struct visit *visit, json_t *result)
 	const struct site_form *form = visit->about;
 	AUTO_BUF struct buf user = {0};
 	percent_add(&user, site_user(visit) ? site_user(visit) : "");
-	AUTO_JSON json_t *model = json_pack("{s:O, s:s?, s:O, s:O}", "result", result, "user", user.data, "path",
+	AUTO_JSON json_t *model = json_pack("{s:O?, s:s?, s:O, s:O}", "result", result, "user", user.data, "path",
 		json_object_get(visit->data, "path"), "fields", json_object_get(visit->data, "fields"));
 	visit->mend = NULL;
 	if (form->shows) {

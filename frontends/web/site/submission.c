@@ -9,17 +9,13 @@
 
 #include "web/site/parts.h"
 
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "web/api/links.h"
 #include "web/site/report.h"
-#include "web/visit/respond.h"
 
 #define CODE_SHOWN_MAX (256u << 10) /* bytes */
 #define LINES_SHOWN_MAX 5000
@@ -119,28 +115,10 @@ finish(const struct visit *visit, json_t *model)
 
 /* ---- files ---- */
 
-/* Sends the file, which is this request's own, and removes its name. */
 static void
 on_opened(struct visit *visit, json_t *file)
 {
-	struct stat about;
-	const char *path = json_text_or_empty(file, "path"), *name = json_text_or_empty(file, "name"),
-			   *letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-	AUTO_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	(void)unlink(path);
-	if (fd < 0 || fstat(fd, &about) != 0) {
-		visit_refuse(visit, KETTLE_EIO, "The file cannot be read.");
-		return;
-	}
-	AUTO_FREE char *plain = xstrdup(strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
-	for (char *at = plain; *at; at++)
-		*at = strchr(letters, *at) ? *at : '_';
-	AUTO_FREE char *disposition = xasprintf("attachment; filename=\"%s\"", plain);
-	const struct http_header headers[] = {
-		respond_uncached[0], respond_uncached[1], {"Content-Disposition", disposition}, {NULL, NULL}};
-	http_answer(visit->request, STATUS_OK,
-		http_content_file("application/octet-stream", STEAL_FD(fd), (uint64_t)about.st_size, headers));
-	visit_end(visit);
+	links_send(visit, file, json_text_or_empty(file, "name"));
 }
 
 /* The user may read the file, as the answer to `file` says. */

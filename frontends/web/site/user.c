@@ -9,18 +9,25 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "common/format.h"
 #include "web/accounts/session.h"
-#include "web/site/activity.h"
 #include "web/site/parts.h"
 #include "web/visit/respond.h"
 
 #define TEXT_OF_IT(number) #number
 #define TEXT_OF(number) TEXT_OF_IT(number)
 #define DELETED_MAX 1000 /* submissions that one form deletes */
+#define WEEKS 53
+#define WEEK 7     /* days */
+#define SPACING 13 /* of cells, which are 10 wide */
+#define TOP 14     /* where the cells begin, below the months */
+#define DAY_S 86400
+#define LEVELS 4
+#define DAY_SIZE sizeof("2026-01-31")
 
 /* ---- for all of these pages ---- */
 
@@ -55,6 +62,74 @@ is_shown(const struct visit *visit)
 	bool is_read = member_int(visit->data, "read") > 0;
 	return !is_read || json_object_get(site_model(visit, "page"), "ranks");
 }
+
+/* ---- the days of activity of a year, as a picture ---- */
+
+static json_int_t
+level_of(json_int_t submissions)
+{
+	static const json_int_t least[LEVELS] = {1, 2, 4, 8};
+	json_int_t level = 0;
+	while (level < LEVELS && submissions >= least[level])
+		level++;
+	return level;
+}
+
+/* Adds a month's name where the first of it is in a week, but for the last ones, whose name would not fit. */
+static void
+add_month(json_t *months, const struct tm *date, int week)
+{
+	char label[sizeof("Jan")];
+	if (date->tm_mday != 1 || week > WEEKS - 3)
+		return;
+	(void)strftime(label, sizeof(label), "%b", date);
+	json_array_append_new(months, json_pack("{s:i, s:s}", "x", week * SPACING, "label", label));
+}
+
+static void
+add_cell(json_t *cells, int day, json_int_t submissions, const char *date)
+{
+	json_array_append_new(
+		cells, json_pack("{s:i, s:i, s:I, s:o}", "x", day / WEEK * SPACING, "y", TOP + day % WEEK * SPACING, "level",
+				   level_of(submissions), "title",
+				   submissions ? json_sprintf("%s: %lld", date, (long long)submissions) : json_string("")));
+}
+
+/*
+ * Adds to a model, of days [{"day": 2026-01-31, "submissions"}, …]: `days`, those of the 53 weeks until now; `total`, the
+ * submissions on them; and `grid` {"width", "height", "months": [{"x", "label"}], "cells": [{"x", "y", "level": 0 to 4,
+ * "title"}]}, a column for each week and a row for each day of it, Monday first.
+ */
+static void
+add_activity(json_t *model, const json_t *days, int64_t now_ms)
+{
+	AUTO_JSON json_t *counts = json_object();
+	json_t *cells = json_array(), *months = json_array(), *shown = json_array();
+	time_t now = (time_t)(now_ms / 1000);
+	struct tm date;
+	(void)gmtime_r(&now, &date);
+	int count = (WEEKS - 1) * WEEK + (date.tm_wday + WEEK - 1) % WEEK + 1;
+	json_int_t total = 0;
+	json_array_each(days, one)
+		json_object_set(counts, json_text_or_empty(one, "day"), one);
+	for (int day = 0; day < count; day++) {
+		char text[DAY_SIZE];
+		time_t at = now - (time_t)(count - 1 - day) * DAY_S;
+		(void)gmtime_r(&at, &date);
+		(void)strftime(text, sizeof(text), "%Y-%m-%d", &date);
+		json_t *one = json_object_get(counts, text);
+		add_month(months, &date, day / WEEK);
+		add_cell(cells, day, member_int(one, "submissions"), text);
+		total += member_int(one, "submissions");
+		if (one)
+			json_array_insert(shown, 0, one);
+	}
+	json_object_update_new(
+		model, json_pack("{s:o, s:I, s:{s:i, s:i, s:o, s:o}}", "days", shown, "total", total, "grid", "width",
+				   WEEKS * SPACING, "height", TOP + WEEK * SPACING, "months", months, "cells", cells));
+}
+
+/* ---- rankings ---- */
 
 /* A ranking of a user, with the way to its score. New reference. */
 static json_t *
@@ -98,7 +173,7 @@ finish_page(const struct visit *visit, json_t *model)
 	json_object_set_new(model, "medals",
 		json_boolean(member_int(medals, "gold") + member_int(medals, "silver") + member_int(medals, "bronze") > 0));
 	const struct kettle_host *host = visit->web->host;
-	activity_add(model, json_object_get(page, "activity"), host->utc_ms(host));
+	add_activity(model, json_object_get(page, "activity"), host->utc_ms(host));
 }
 
 /* ---- submissions ---- */
@@ -133,7 +208,6 @@ finish_submissions(const struct visit *visit, json_t *model)
 	site_add_pages(visit, model, json_object_get(model, "submissions"));
 }
 
-static void list_own(struct visit *visit, json_t *result);
 static void delete_next(struct visit *visit, json_t *result);
 
 static json_int_t
@@ -155,43 +229,27 @@ keep_one(struct visit *visit, const struct kettle_error *err)
 	return true;
 }
 
-/* Deletes what was listed, one after the other; then lists again. */
+static void
+on_newest(struct visit *visit, json_t *rows)
+{
+	const json_t *row = json_array_get(rows, 0);
+	visit->mend = row ? keep_one : NULL;
+	if (row)
+		visit_call(visit, "submission.delete", json_pack("{s:O}", "id", json_object_get(row, "id")), delete_next);
+	else
+		site_done(visit, rows);
+}
+
+/* Deletes the newest submission of those that are not kept, and so on. */
 static void
 delete_next(struct visit *visit, json_t *result)
 {
-	json_t *rows = json_object_get(visit->data, "rows");
-	json_int_t at = member_int(visit->data, "at");
-	const json_t *row = json_array_get(rows, (size_t)at);
-	(void)result;
-	if (!row) {
-		visit->mend = NULL;
-		list_own(visit, NULL);
-		return;
-	}
-	json_object_set_new(visit->data, "at", json_integer(at + 1));
-	visit->mend = keep_one;
-	visit_call(visit, "submission.delete", json_pack("{s:O}", "id", json_object_get(row, "id")), delete_next);
-}
-
-static void
-on_own(struct visit *visit, json_t *rows)
-{
-	if (json_array_size(rows) == 0 || member_int(visit->data, "lists") > DELETED_MAX / SITE_ROWS) {
-		site_done(visit, rows);
-		return;
-	}
-	json_object_set(visit->data, "rows", rows);
-	json_object_set_new(visit->data, "at", json_integer(0));
-	delete_next(visit, NULL);
-}
-
-static void
-list_own(struct visit *visit, json_t *result)
-{
-	(void)result;
-	(void)count_one(visit, "lists");
-	visit_call(visit, "submission.list",
-		json_pack("{s:i, s:I}", "limit", SITE_ROWS, "offset", member_int(visit->data, "kept")), on_own);
+	visit->mend = NULL;
+	if (count_one(visit, "deleted") > DELETED_MAX)
+		site_done(visit, result);
+	else
+		visit_call(visit, "submission.list",
+			json_pack("{s:i, s:I}", "limit", 1, "offset", member_int(visit->data, "kept")), on_newest);
 }
 
 /* ---- tokens ---- */
@@ -295,7 +353,7 @@ static const struct site_page pages[] = {
 static const struct site_form forms[] = {
 	{.path = "user/*/submissions/delete",
 		.page = "user/*/submissions/delete",
-		.run = list_own,
+		.run = delete_next,
 		.next = "../submissions"},
 	{.path = "user/*/tokens",
 		.page = "user/*/tokens",
