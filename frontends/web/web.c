@@ -10,6 +10,7 @@
 
 #include <kettle/plugin.h>
 #include <openssl/crypto.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,15 +99,20 @@ static const struct {
 	[HINTS] = {"llms.txt", "text/plain; charset=utf-8"},
 };
 
-/* A run of the server, from a start of the plugin to its stop. */
-struct frontend {
-	struct web web;
-	uint64_t subscription;
-	const char **proxies, **origins; /* texts of the options, NULL at the end */
+struct documents {
 	struct document {
 		struct http_content *content;
 		char tag[TAG_SIZE];
-	} documents[DOCUMENTS];
+	} texts[DOCUMENTS];
+};
+
+/* A run of the server, from a start of the plugin to its stop. */
+struct frontend {
+	struct web web; /* first: a visit's web is the frontend */
+	uint64_t subscription;
+	const char **proxies, **origins; /* texts of the options, NULL at the end */
+	struct documents documents;      /* content NULL until one is asked for; under the lock */
+	pthread_mutex_t lock;
 	kettle_fn stopped;
 	void *stopped_arg;
 };
@@ -148,6 +154,74 @@ route_api(struct web *web, struct http_request *request)
 		api_request(web, request, name);
 }
 
+/* ---- documents: made on the pool when one is asked for, since that takes longer than a start should ---- */
+
+struct making {
+	struct visit *visit;
+	struct documents made;
+};
+
+static void
+make_documents(void *arg)
+{
+	struct making *making = arg;
+	const struct web *web = making->visit->web;
+	AUTO_JSON json_t *document = openapi_make(web);
+	AUTO_FREE char *openapi = json_dumps(document, JSON_COMPACT), *page = openapi_page(web, document);
+	const char *const texts[] = {[OPENAPI] = openapi, [DOCS] = page, [HINTS] = openapi_hints};
+	for (size_t i = 0; i < DOCUMENTS; i++)
+		making->made.texts[i].content =
+			respond_kept(documents[i].type, texts[i], strlen(texts[i]), making->made.texts[i].tag);
+}
+
+/* Keeps them, unless another visit has, or the server has stopped. */
+static void
+on_made(void *arg)
+{
+	AUTO_FREE struct making *making = arg;
+	struct visit *visit = making->visit;
+	struct frontend *frontend = (struct frontend *)visit->web;
+	struct document *wanted = &making->made.texts[member_int(visit->data, "document")];
+	respond_known(visit->request, http_content_ref(wanted->content), wanted->tag);
+	(void)pthread_mutex_lock(&frontend->lock);
+	bool is_kept = frontend->web.server && !frontend->documents.texts[OPENAPI].content;
+	if (is_kept)
+		frontend->documents = making->made;
+	(void)pthread_mutex_unlock(&frontend->lock);
+	for (size_t i = 0; i < DOCUMENTS && !is_kept; i++)
+		http_content_unref(making->made.texts[i].content);
+	visit_end(visit);
+}
+
+static void
+begin_documents(struct visit *visit, json_t *result)
+{
+	const struct kettle_host *host = visit->web->host;
+	struct making *making = xnew(struct making, .visit = visit);
+	struct kettle_error err = {0};
+	(void)result;
+	if (host->work(host, make_documents, on_made, making, &err) < 0) {
+		free(making);
+		visit_fail(visit, &err);
+	}
+}
+
+static void
+documents_request(struct frontend *frontend, struct http_request *request, size_t which)
+{
+	(void)pthread_mutex_lock(&frontend->lock);
+	const struct document *document = &frontend->documents.texts[which];
+	struct http_content *content = document->content ? http_content_ref(document->content) : NULL;
+	(void)pthread_mutex_unlock(&frontend->lock);
+	if (content)
+		respond_known(request, content, document->tag);
+	else
+		visit_begin(&frontend->web, request, NULL, 0, begin_documents, visit_respond_error,
+			json_pack("{s:I}", "document", (json_int_t)which), NULL);
+}
+
+/* ---- words ---- */
+
 /* Answers what has one word: a read of what the server or the whole of Kettle is. */
 static void
 route_word(struct frontend *frontend, struct http_request *request, const char *word)
@@ -161,7 +235,7 @@ route_word(struct frontend *frontend, struct http_request *request, const char *
 	else if (http_method(request) != HTTP_GET && http_method(request) != HTTP_HEAD)
 		respond_not_allowed(request, "GET, HEAD");
 	else if (i < DOCUMENTS)
-		respond_known(request, http_content_ref(frontend->documents[i].content), frontend->documents[i].tag);
+		documents_request(frontend, request, i);
 	else if (is_health)
 		respond_text(request, STATUS_OK, "application/json", "{\"status\":\"ok\"}");
 	else
@@ -279,17 +353,6 @@ open_commands(const struct kettle_host *host)
 	return commands;
 }
 
-static void
-make_documents(struct frontend *frontend)
-{
-	AUTO_JSON json_t *document = openapi_make(&frontend->web);
-	AUTO_FREE char *openapi = json_dumps(document, JSON_COMPACT), *page = openapi_page(&frontend->web, document);
-	const char *const texts[] = {[OPENAPI] = openapi, [DOCS] = page, [HINTS] = openapi_hints};
-	for (size_t i = 0; i < DOCUMENTS; i++)
-		frontend->documents[i].content =
-			respond_kept(documents[i].type, texts[i], strlen(texts[i]), frontend->documents[i].tag);
-}
-
 static struct http_rules
 rules_of(const struct frontend *frontend)
 {
@@ -316,14 +379,13 @@ close_rest(struct frontend *frontend)
 		(void)host->unsubscribe(host, frontend->subscription, NULL, NULL);
 	frontend->subscription = 0;
 	for (size_t i = 0; i < DOCUMENTS; i++)
-		http_content_unref(STEAL(frontend->documents[i].content));
+		http_content_unref(STEAL(frontend->documents.texts[i].content));
 }
 
 static int
 start(void *self, struct kettle_error *err)
 {
 	struct frontend *frontend = self;
-	make_documents(frontend);
 	const struct kettle_host *host = frontend->web.host;
 	const struct http_rules rules = rules_of(frontend);
 	int rc = host->subscribe(host, frontend->web.self, NULL, -1, on_event, frontend, &frontend->subscription, err);
@@ -377,6 +439,7 @@ destroy(void *self)
 	OPENSSL_cleanse(web->form_key, sizeof(web->form_key));
 	visits_free(web->visits);
 	pages_free(web->pages);
+	(void)pthread_mutex_destroy(&frontend->lock);
 	feeds_free(web->feeds);
 	json_decref_all(web->commands, web->anonymous, web->self, web->options, web->records);
 	free_all(frontend->proxies, frontend->origins, frontend);
@@ -388,6 +451,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	struct frontend *frontend = xcalloc(1, sizeof(*frontend));
 	struct web *web = &frontend->web;
 	(void)err;
+	(void)pthread_mutex_init(&frontend->lock, NULL);
 	web->host = host;
 	web->parts = site_parts;
 	web->records = json_object();

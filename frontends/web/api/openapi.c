@@ -160,7 +160,7 @@ static json_t *
 errors_of(json_t *responses)
 {
 	static const char *const statuses[] = {
-		"400", "401", "403", "404", "409", "411", "413", "415", "426", "429", "500", "503"};
+		"400", "401", "403", "404", "409", "411", "413", "414", "415", "426", "429", "431", "500", "503"};
 	for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
 		json_object_set_new(responses, statuses[i], json_pack("{s:s}", "$ref", RESPONSES "error"));
 	return responses;
