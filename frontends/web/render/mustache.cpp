@@ -24,21 +24,27 @@ extern "C" {
 using kainjow::mustache::data;
 using kainjow::mustache::mustache;
 
+extern "C" const char *const *
+mustache_names(void)
+{
+	return template_names;
+}
+
+extern "C" const char *
+mustache_text(const char *name)
+{
+	for (std::size_t i = 0; template_names[i]; i++)
+		if (std::strcmp(name, template_names[i]) == 0)
+			return template_texts[i];
+	return nullptr;
+}
+
 namespace
 {
 
 constexpr char as_it_is = '\xff'; // begins a text that is only escaped: no UTF-8 has this byte
 constexpr uint32_t first_printable = 0x20, first_c1 = 0x7f, last_c1 = 0x9f;
 const char replacement[] = "\xef\xbf\xbd";
-
-const char *
-text_of(const std::string &name)
-{
-	for (std::size_t i = 0; template_names[i]; i++)
-		if (name == template_names[i])
-			return template_texts[i];
-	return nullptr;
-}
 
 bool
 is_shown(const char *at, std::size_t size)
@@ -127,7 +133,7 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 
 	const data *get_partial(const std::string &name) const override
 	{
-		const char *text = text_of(name);
+		const char *text = mustache_text(name.c_str());
 		return text ? keep(data(std::string(text)), nullptr) : nullptr;
 	}
 
@@ -220,29 +226,12 @@ parsed(const char *name)
 {
 	static thread_local std::map<std::string, std::unique_ptr<mustache>> templates;
 	std::unique_ptr<mustache> &found = templates[name];
-	const char *text = text_of(name);
+	const char *text = mustache_text(name);
 	if (!found && text) {
 		found = std::make_unique<mustache>(text);
 		found->set_custom_escape(escape);
 	}
 	return found.get();
-}
-
-// What is not escaped, in a template; "": only the two names that may be.
-std::string
-find_unescaped(const std::string &text)
-{
-	for (std::size_t at = 0; (at = text.find("{{", at)) != std::string::npos; at += 2) {
-		const std::size_t first = text.find_first_not_of(" \t\r\n", at + 2);
-		if (first != std::string::npos && (text[first] == '&' || text[first] == '='))
-			return "{{& and {{= are not used";
-	}
-	for (std::size_t at = 0; (at = text.find("{{{", at)) != std::string::npos; at += 3) {
-		const std::string name = text.substr(at + 3, text.find('}', at) - at - 3);
-		if (name != "markdown" && name != "diff")
-			return "{{{" + name + "}}} must be escaped";
-	}
-	return "";
 }
 
 } // namespace
@@ -286,25 +275,4 @@ mustache_render_text(struct buf *page, const char *text, const json_t *model, ch
 	mustache made{std::string(text)};
 	made.set_custom_escape(escape);
 	return render(page, &made, model, ret_unknown);
-}
-
-extern "C" const char *const *
-mustache_names(void)
-{
-	return template_names;
-}
-
-extern "C" char *
-mustache_check(const char *name)
-{
-	const char *text = text_of(name);
-	return text ? mustache_check_text(text) : xstrdup("there is no such template");
-}
-
-extern "C" char *
-mustache_check_text(const char *text)
-{
-	const mustache found{std::string(text)};
-	const std::string why = found.is_valid() ? find_unescaped(text) : found.error_message();
-	return why.empty() ? nullptr : xstrdup(why.c_str());
 }

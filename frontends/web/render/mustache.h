@@ -30,11 +30,9 @@ bool mustache_render(struct buf *page, const char *name, const json_t *model, ch
 bool mustache_render_text(struct buf *page, const char *text, const json_t *model, char **ret_unknown);
 /* Adds a text as templates show it: escaped, and freed of what is invisible. */
 void mustache_escape(struct buf *html, const char *text, size_t size);
-/* The names of all templates, NULL at the end. */
+/* The names of all templates, NULL at the end, and the text of one, NULL where there is none. */
 const char *const *mustache_names(void);
-/* Why a template is malformed, new string; NULL: it is not. */
-char *mustache_check(const char *name);
-char *mustache_check_text(const char *text);
+const char *mustache_text(const char *name);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What every page knows. */
+/* What every page knows, and the styles and scripts of pages: texts that stay as they are while the server runs. */
 #pragma once
 
 #include <jansson.h>
 
 #include "web/visit/web.h"
 
+/* Answers GET /assets/NAME, and of /favicon.ico and /robots.txt. [any] */
+void assets_request(struct http_request *request, const char *name);
 /*
  * `site` in the model of a template: {"page": the name of the template, "user": its name or null, "token": of forms or
  * null, "here": the path, "url": its absolute address or null, "title", "data": of the page as JSON or null, "about": of

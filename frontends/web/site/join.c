@@ -14,11 +14,7 @@ static const struct site_page pages[] = {
 };
 
 static const struct site_form forms[] = {
-	{.path = "join/*",
-		.page = "join/*",
-		.command = "leaderboard.join",
-		.args = "code=/1",
-		.next = "/join/{result.code}"},
+	{.path = "join/*", .command = "leaderboard.join", .args = "code=/1", .next = "/join/{result.code}"},
 	{.path = NULL},
 };
 

@@ -599,7 +599,7 @@ static const struct site_page pages[] = {
 };
 
 static const struct site_form forms[] = {
-	{.path = "operator/do/*", .page = "operator/do/*"},
+	{.path = "operator/do/*"},
 	{.path = NULL},
 };
 

@@ -21,7 +21,6 @@
 #include "http/percent.h"
 #include "web/accounts/session.h"
 #include "web/api/api.h"
-#include "web/render/assets.h"
 #include "web/render/difference.h"
 #include "web/render/markdown.h"
 #include "web/render/mustache.h"
@@ -577,8 +576,9 @@ serve_page(struct web *web, struct http_request *request, const struct site_page
 /* ---- forms ---- */
 
 static const struct site_page *
-page_with(const struct web *web, const char *path)
+page_of_form(const struct web *web, const struct site_form *form)
 {
+	const char *path = form->page ? form->page : form->path;
 	for (size_t i = 0; web->parts[i]; i++)
 		for (const struct site_page *page = web->parts[i]->pages; page->path; page++)
 			if (strcmp(page->path, path) == 0)
@@ -597,7 +597,7 @@ site_done(struct visit *visit, json_t *result)
 	visit->mend = NULL;
 	if (form->shows) {
 		json_object_set(visit->data, "model", model);
-		add_site(visit, form->shows, page_with(visit->web, form->page)->title, NULL);
+		add_site(visit, form->shows, page_of_form(visit->web, form)->title, NULL);
 		show(visit, form->shows, STATUS_OK);
 		return;
 	}
@@ -615,7 +615,7 @@ mend_form(struct visit *visit, const struct kettle_error *err)
 	if (visit->actor == visit->web->anonymous)
 		return false;
 	add_refusal(visit, err);
-	visit->about = page_with(visit->web, form->page);
+	visit->about = page_of_form(visit->web, form);
 	visit->mend = NULL;
 	start_page(visit, NULL);
 	return true;
@@ -625,7 +625,7 @@ static void
 start_form(struct visit *visit, json_t *result)
 {
 	const struct site_form *form = visit->about;
-	const struct site_page *page = page_with(visit->web, form->page);
+	const struct site_page *page = page_of_form(visit->web, form);
 	if (!form->command && !form->run) {
 		visit->about = page;
 		start_page(visit, NULL);
@@ -765,7 +765,7 @@ site_request(struct web *web, struct http_request *request)
 	else if (page)
 		serve_page(web, request, page);
 	else
-		assets_request(web, request, of_root ? first : second);
+		assets_request(request, of_root ? first : second);
 	return true;
 }
 

@@ -65,7 +65,7 @@ struct site_page {
 
 struct site_form {
 	const char *path; /* of its POST */
-	const char *page; /* the path of the page that shows what is refused; it has the same segments at its beginning */
+	const char *page; /* the path of the page that shows what is refused, which begins like this one; NULL: the same */
 	const char *command; /* called as the user; NULL: `run`, or the page's `step`, has the commands */
 	const char *args;    /* as of site_read; or NULL */
 	json_t *(*make)(const struct visit *visit); /* or NULL: the arguments, in place of args; new reference */

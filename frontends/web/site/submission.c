@@ -165,16 +165,8 @@ static const struct site_page pages[] = {
 };
 
 static const struct site_form forms[] = {
-	{.path = "submission/*/cancel",
-		.page = "submission/*/cancel",
-		.command = "submission.cancel",
-		.args = "id=/1",
-		.next = "/submission/{result.id}"},
-	{.path = "submission/*/delete",
-		.page = "submission/*/delete",
-		.command = "submission.delete",
-		.args = "id=/1",
-		.next = "/user/{user}"},
+	{.path = "submission/*/cancel", .command = "submission.cancel", .args = "id=/1", .next = "/submission/{result.id}"},
+	{.path = "submission/*/delete", .command = "submission.delete", .args = "id=/1", .next = "/user/{user}"},
 	{.path = "submission/*/flag",
 		.page = "submission/*",
 		.command = "submission.flag",

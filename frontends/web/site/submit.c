@@ -221,11 +221,7 @@ static const struct site_page pages[] = {
 };
 
 static const struct site_form forms[] = {
-	{.path = "board/*/submit",
-		.page = "board/*/submit",
-		.command = "submit",
-		.make = args_submit,
-		.next = "/submission/{result.id}"},
+	{.path = "board/*/submit", .command = "submit", .make = args_submit, .next = "/submission/{result.id}"},
 	{.path = NULL},
 };
 

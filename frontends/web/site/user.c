@@ -351,26 +351,11 @@ static const struct site_page pages[] = {
 };
 
 static const struct site_form forms[] = {
-	{.path = "user/*/submissions/delete",
-		.page = "user/*/submissions/delete",
-		.run = delete_next,
-		.next = "../submissions"},
-	{.path = "user/*/tokens",
-		.page = "user/*/tokens",
-		.command = "token.create",
-		.args = "name=::name expires=:expires",
-		.shows = "user_token"},
-	{.path = "user/*/tokens/*",
-		.page = "user/*/tokens/*",
-		.command = "token.revoke",
-		.args = "name=/3",
-		.next = "../tokens"},
-	{.path = "user/*/settings",
-		.page = "user/*/settings",
-		.command = "user.update",
-		.args = "profile=::profile",
-		.next = "settings"},
-	{.path = "user/*/delete", .page = "user/*/delete", .command = "user.delete", .next = "/", .ends_session = true},
+	{.path = "user/*/submissions/delete", .run = delete_next, .next = "../submissions"},
+	{.path = "user/*/tokens", .command = "token.create", .args = "name=::name expires=:expires", .shows = "user_token"},
+	{.path = "user/*/tokens/*", .command = "token.revoke", .args = "name=/3", .next = "../tokens"},
+	{.path = "user/*/settings", .command = "user.update", .args = "profile=::profile", .next = "settings"},
+	{.path = "user/*/delete", .command = "user.delete", .next = "/", .ends_session = true},
 	{.path = NULL},
 };
 

@@ -106,26 +106,35 @@ test_partials(void **state)
 	assert_false(mustache_render_text(&page, "{{#a}}", model, NULL));
 }
 
-static void
-refused(const char *text, bool is)
+/* Whether a template can be parsed, and leaves nothing unescaped but what Kettle makes itself. */
+static bool
+is_good(const char *text)
 {
-	AUTO_FREE char *why = mustache_check_text(text);
-	assert_int_equal(why != NULL, is);
+	AUTO_BUF struct buf page = {0};
+	AUTO_JSON json_t *model = json_object();
+	for (const char *at = text; (at = strstr(at, "{{")); at += 2) {
+		char first = at[2 + strspn(at + 2, " \t\r\n")];
+		bool is_made = strncmp(at, "{{{markdown}}}", strlen("{{{markdown}}}")) == 0 ||
+					   strncmp(at, "{{{diff}}}", strlen("{{{diff}}}")) == 0;
+		if (first == '&' || first == '=' || (first == '{' && !is_made))
+			return false;
+		at += is_made;
+	}
+	return mustache_render_text(&page, text, model, NULL);
 }
 
 static void
 test_check(void **state)
 {
 	(void)state;
-	refused("{{a}}{{{markdown}}}{{{diff}}}", false);
+	assert_true(is_good("{{a}}{{{markdown}}}{{{diff}}}"));
 	static const char *const bad[] = {"{{{a}}}", "{{& a}}", "{{&a}}", "{{ \n&a}}", "{{ =<% %>=}}", "{{=<% %>=}}",
 		"{{#a}}", "{{/a}}", "{{#a}}{{/b}}", "{{a", "{{{ diff2 }}}"};
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		refused(bad[i], true);
-	for (const char *const *name = mustache_names(); *name; name++) {
-		AUTO_FREE char *why = mustache_check(*name);
-		assert_null(why);
-	}
+		assert_false(is_good(bad[i]));
+	for (const char *const *name = mustache_names(); *name; name++)
+		if (!is_good(mustache_text(*name)))
+			fail_msg("%s", *name);
 }
 
 static const struct CMUnitTest tests[] = {
