@@ -138,6 +138,15 @@ utf8_sanitize(const char *data, size_t size, struct buf *out)
 	return replaced;
 }
 
+size_t
+utf8_cut(const char *text, size_t size, size_t max)
+{
+	size_t shown = size < max ? size : max;
+	while (shown < size && shown > 0 && ((unsigned char)text[shown] & 0xc0) == 0x80)
+		shown--;
+	return shown;
+}
+
 void
 utf8_copy(char *to, size_t size, const char *text)
 {

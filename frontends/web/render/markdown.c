@@ -103,9 +103,7 @@ markdown_add(struct buf *html, const char *text)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	(void)pthread_once(&once, cmark_gfm_core_extensions_ensure_registered);
-	size_t size = strlen(text), kept = size < MARKDOWN_MAX ? size : MARKDOWN_MAX;
-	while (kept < size && kept > 0 && ((unsigned char)text[kept] & 0xc0) == 0x80)
-		kept--;
+	size_t size = strlen(text), kept = utf8_cut(text, size, MARKDOWN_MAX);
 	AUTO_BUF struct buf shown = {0};
 	AUTO_FREE char *part = xstrndup(text, kept), *clean = sanitize_text(part, kept);
 	buf_adds(&shown, clean);

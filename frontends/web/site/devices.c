@@ -9,19 +9,6 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 
-/* The members of a map as rows {"name", "value"}, null where there is none. New reference. */
-static json_t *
-rows_of(const json_t *map)
-{
-	json_t *rows = json_array();
-	json_object_each(map, name, value)
-		json_array_append_new(rows, json_pack("{s:s, s:O}", "name", name, "value", value));
-	if (json_array_size(rows) > 0)
-		return rows;
-	json_decref(rows);
-	return json_null();
-}
-
 static json_t *
 calibration_of(const json_t *calibration)
 {
@@ -46,8 +33,8 @@ unit_of(const json_t *given)
 		"reason", "cause", "obstacle", "model", "version", "level", "machine", "gpus", "gpu_error", NULL};
 	json_t *unit = site_filled(given, names), *packages = json_array();
 	json_object_each(json_object_get(given, "packages"), tool, versions)
-		json_array_append_new(packages, json_pack("{s:s, s:o}", "tool", tool, "versions", rows_of(versions)));
-	json_object_set_new(unit, "tools", rows_of(json_object_get(given, "tools")));
+		json_array_append_new(packages, json_pack("{s:s, s:o}", "tool", tool, "versions", site_rows(versions)));
+	json_object_set_new(unit, "tools", site_rows(json_object_get(given, "tools")));
 	json_object_set_new(unit, "packages", packages);
 	json_object_set_new(unit, "calibration", calibration_of(json_object_get(given, "calibration")));
 	json_object_set_new(unit, "off", json_boolean(member_is(unit, "state", "disabled")));

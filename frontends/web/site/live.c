@@ -20,26 +20,6 @@
 
 /* ---- over time ---- */
 
-/* The users that a query names, separated by commas; NULL: none. New reference. */
-static json_t *
-users_of(const struct visit *visit)
-{
-	const char *at = site_query(visit, "user");
-	json_t *users = json_array();
-	while (at && *at) {
-		size_t len = strcspn(at, ","), blank = strspn(at, " "), size = len;
-		while (size > blank && at[size - 1] == ' ')
-			size--;
-		if (size > blank)
-			json_array_append_new(users, json_stringn(at + blank, size - blank));
-		at += len + (at[len] == ',');
-	}
-	if (json_array_size(users))
-		return users;
-	json_decref(users);
-	return NULL;
-}
-
 static json_t *
 trend_args(const struct visit *visit)
 {
@@ -51,10 +31,10 @@ trend_args(const struct visit *visit)
 static json_t *
 args_chosen(const struct visit *visit)
 {
-	json_t *users = users_of(visit), *args = users ? trend_args(visit) : NULL;
-	if (args)
-		json_object_set_new(args, "user", users);
-	return args;
+	const char *names = site_query(visit, "user");
+	AUTO_JSON json_t *users = names ? site_list(names, ",", NULL) : NULL, *args = trend_args(visit);
+	json_object_set(args, "user", users);
+	return json_array_size(users) > 0 ? STEAL(args) : NULL;
 }
 
 static json_t *

@@ -150,19 +150,6 @@ file_of(const struct visit *visit, const char *name)
 	return json_pack("{s:s*, s:s*}", "name", site_field(visit, name_field), "base64", site_field(visit, content));
 }
 
-static json_t *
-list_value(const json_t *argument, const char *text)
-{
-	json_t *list = json_array();
-	for (const char *at = text + strspn(text, LIST_SPACES); *at; at += strspn(at, LIST_SPACES)) {
-		size_t len = strcspn(at, LIST_SPACES);
-		AUTO_FREE char *item = xstrndup(at, len);
-		json_array_append_new(list, api_value(argument, item));
-		at += len;
-	}
-	return list;
-}
-
 /* The arguments of a command that the fields have. New reference. */
 static json_t *
 args_of(const struct visit *visit, const char *command)
@@ -174,8 +161,8 @@ args_of(const struct visit *visit, const char *command)
 		if (json_object_size(file) > 0)
 			json_object_set(args, name, file);
 		else if (text)
-			json_object_set_new(
-				args, name, (member_true(argument, "repeated") ? list_value : api_value)(argument, text));
+			json_object_set_new(args, name,
+				member_true(argument, "repeated") ? site_list(text, LIST_SPACES, argument) : api_value(argument, text));
 	}
 	return args;
 }
@@ -354,16 +341,6 @@ shown(const struct visit *visit, const struct action *action)
 	return text;
 }
 
-/* The names of an object's members. New reference. */
-static json_t *
-names_of(const json_t *object)
-{
-	json_t *names = json_array();
-	json_object_each(object, name, member)
-		json_array_append_new(names, member ? json_string(name) : NULL);
-	return names;
-}
-
 /* What a task that was sent would make; null: none was. New reference. */
 static json_t *
 plan_of(const struct visit *visit)
@@ -373,8 +350,8 @@ plan_of(const struct visit *visit)
 		return json_null();
 	return json_pack("{s:O, s:O, s:O, s:O, s:o, s:o}", "name", json_object_get(made, "name"), "yml",
 		json_object_get(made, "yml"), "hash", json_object_get(made, "hash"), "remarks",
-		json_object_get(made, "remarks"), "files", names_of(json_object_get(made, "files")), "languages",
-		names_of(json_object_get(made, "templates")));
+		json_object_get(made, "remarks"), "files", site_rows(json_object_get(made, "files")), "languages",
+		site_rows(json_object_get(made, "templates")));
 }
 
 /* Where the form was opened: a page of a leaderboard; null: elsewhere. New reference. */

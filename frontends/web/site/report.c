@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "common/condense.h"
 #include "common/format.h"
@@ -35,10 +36,7 @@ struct source {
 json_t *
 report_cut(const char *text, size_t max)
 {
-	size_t len = strlen(text), shown = len;
-	if (len > max)
-		for (shown = max; shown > 0 && ((unsigned char)text[shown] & 0xc0) == 0x80;)
-			shown--;
+	size_t len = strlen(text), shown = utf8_cut(text, len, max);
 	return json_pack("{s:s%, s:b}", "text", text, shown, "cut", shown < len);
 }
 

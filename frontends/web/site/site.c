@@ -92,6 +92,20 @@ site_page_number(const struct visit *visit)
 
 /* ---- arguments ---- */
 
+json_t *
+site_list(const char *text, const char *separators, const json_t *argument)
+{
+	json_t *list = json_array();
+	for (const char *at = text + strspn(text, separators); *at; at += strspn(at, separators)) {
+		size_t len = strcspn(at, separators);
+		AUTO_FREE char *item = xstrndup(at, len), *line = sanitize_line(item, len);
+		if (*line)
+			json_array_append_new(list, api_value(argument, line));
+		at += len;
+	}
+	return list;
+}
+
 /* What a source of site_read has for an argument, whose type it gets. New reference; NULL: nothing. */
 static json_t *
 source_value(const struct visit *visit, const json_t *argument, const char *source)
@@ -196,6 +210,18 @@ site_add_pages(const struct visit *visit, json_t *model, const json_t *rows)
 	json_object_set_new(model, "older", json_array_size(rows) == SITE_ROWS ? json_integer(page + 1) : json_null());
 }
 
+json_t *
+site_rows(const json_t *map)
+{
+	json_t *rows = json_array();
+	json_object_each(map, name, value)
+		json_array_append_new(rows, json_pack("{s:s, s:O}", "name", name, "value", value));
+	if (json_array_size(rows) > 0)
+		return rows;
+	json_decref(rows);
+	return json_null();
+}
+
 /* ---- the answer ---- */
 
 /* A page that is rendered on the pool. */
@@ -292,31 +318,21 @@ cell_of(const char *template, const json_t *model)
 	return text && *text ? STEAL(text) : NULL;
 }
 
-/* Adds `site` to the model. page: of which it tells what links show; NULL: of none. */
-static void
-add_site(struct visit *visit, const char *template, const char *title, const struct site_page *page)
+void
+site_complete(struct visit *visit, const struct site_page *page)
 {
 	struct web *web = visit->web;
 	json_t *model = json_object_get(visit->data, "model");
-	AUTO_FREE char *words = cell_of(title, model), *data = cell_of(page ? page->data : NULL, model);
-	AUTO_FREE char *about = cell_of(page ? page->about : NULL, model);
-	AUTO_FREE char *path = cell_of(page ? page->picture : NULL, model);
+	AUTO_FREE char *words = cell_of(page->title, model), *data = cell_of(page->data, model);
+	AUTO_FREE char *about = cell_of(page->about, model), *path = cell_of(page->picture, model);
 	/* What links show needs an absolute address. */
 	AUTO_FREE char *picture = path && json_text_or_null(web->options, "url") ? web_address(web, path) : NULL;
 	const char *user = session_user(visit);
 	AUTO_FREE char *token = user ? session_form_token(web, session_cookie_value(web, visit->request, SESSION)) : NULL;
-	json_t *site = page_site(web, http_path(visit->request), template, words, user, token);
+	json_t *site = page_site(web, http_path(visit->request), page->template, words, user, token);
 	json_object_update_new(site, json_pack("{s:s?, s:s?, s:s?}", "data", data, "about", about, "picture", picture));
+	json_object_update_missing_new(model, json_pack("{s:n, s:n}", "form", "answer"));
 	json_object_set_new(model, "site", site);
-	if (!json_object_get(model, "form"))
-		json_object_set_new(model, "form", json_null());
-}
-
-void
-site_complete(struct visit *visit, const struct site_page *page)
-{
-	json_t *model = json_object_get(visit->data, "model");
-	add_site(visit, page->template, page->title, page);
 	if (page->finish)
 		page->finish(visit, model);
 	AUTO_FREE char *sentence = cell_of(page->sentence, model), *back = cell_of(page->back, model);
@@ -590,17 +606,18 @@ void
 site_done(struct visit *visit, json_t *result)
 {
 	const struct site_form *form = visit->about;
+	json_t *data = visit->data;
+	visit->mend = NULL;
+	if (!form->next) {
+		visit->about = page_of_form(visit->web, form);
+		json_object_set(json_object_get(data, "model"), "answer", result);
+		start_page(visit, NULL);
+		return;
+	}
 	AUTO_BUF struct buf user = {0};
 	percent_add(&user, site_user(visit) ? site_user(visit) : "");
 	AUTO_JSON json_t *model = json_pack("{s:O?, s:s?, s:O, s:O}", "result", result, "user", user.data, "path",
-		json_object_get(visit->data, "path"), "fields", json_object_get(visit->data, "fields"));
-	visit->mend = NULL;
-	if (form->shows) {
-		json_object_set(visit->data, "model", model);
-		add_site(visit, form->shows, page_of_form(visit->web, form)->title, NULL);
-		show(visit, form->shows, STATUS_OK);
-		return;
-	}
+		json_object_get(data, "path"), "fields", json_object_get(data, "fields"));
 	AUTO_FREE char *next = template_text(form->next, model, NULL);
 	AUTO_FREE char *cookie = form->ends_session ? session_cookie(visit->web, SESSION, "", 0) : NULL;
 	session_redirect(visit->request, next, cookie);

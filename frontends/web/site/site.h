@@ -69,10 +69,12 @@ struct site_form {
 	const char *command; /* called as the user; NULL: `run`, or the page's `step`, has the commands */
 	const char *args;    /* as of site_read; or NULL */
 	json_t *(*make)(const struct visit *visit); /* or NULL: the arguments, in place of args; new reference */
-	/* Where the browser goes then; of `result`, the answer, `user`, the name as a segment of an address, `path`, `fields`. */
+	/*
+	 * Where the browser goes then; of `result`, the answer, `user`, the name as a segment of an address, `path`, `fields`.
+	 * NULL: the page shows it, as `answer`.
+	 */
 	const char *next;
 	visit_fn run;      /* in place of one command: calls several, and ends by site_done; or NULL */
-	const char *shows; /* a template with the answer, in place of `next`: what is shown once; or NULL */
 	bool ends_session; /* the browser forgets it */
 };
 
@@ -105,12 +107,16 @@ json_t *site_model(const struct visit *visit, const char *as);
 void site_send(struct visit *visit, const struct page_body *body);
 /* The number of the page of a list that `?page` names, from 1. */
 json_int_t site_page_number(const struct visit *visit);
+/* The values of an argument in a text, between any of the separators, without blanks around them. New reference. */
+json_t *site_list(const char *text, const char *separators, const json_t *argument);
 /* What Prism calls the language of a file; "none": it does not know it. */
 const char *site_language(const char *file_name);
 /* "gold", "silver", "bronze", or "". */
 const char *site_medal(json_int_t rank);
 /* A copy of an object that has these members, too, null where it lacked them; names ends with NULL. New reference. */
 json_t *site_filled(const json_t *object, const char *const *names);
+/* The members of a map as rows {"name", "value"}, null where there is none. New reference. */
+json_t *site_rows(const json_t *map);
 /* Adds the numbers of the pages of a list that are beside this one, which has these rows: `newer` and `older`, or null. */
 void site_add_pages(const struct visit *visit, json_t *model, const json_t *rows);
 /* The arguments of a read. New reference; NULL: its command is not called. */

@@ -352,7 +352,7 @@ static const struct site_page pages[] = {
 
 static const struct site_form forms[] = {
 	{.path = "user/*/submissions/delete", .run = delete_next, .next = "../submissions"},
-	{.path = "user/*/tokens", .command = "token.create", .args = "name=::name expires=:expires", .shows = "user_token"},
+	{.path = "user/*/tokens", .command = "token.create", .args = "name=::name expires=:expires"},
 	{.path = "user/*/tokens/*", .command = "token.revoke", .args = "name=/3", .next = "../tokens"},
 	{.path = "user/*/settings", .command = "user.update", .args = "profile=::profile", .next = "settings"},
 	{.path = "user/*/delete", .command = "user.delete", .next = "/", .ends_session = true},
