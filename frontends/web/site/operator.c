@@ -243,29 +243,30 @@ is_long(const json_t *argument)
 	return member_is(argument, "name", "description");
 }
 
+static json_t *
+option(const char *value, json_t *text_take, const char *chosen)
+{
+	return json_pack("{s:s, s:o, s:b}", "value", value, "text", text_take, "chosen", strcmp(value, chosen) == 0);
+}
+
 /* The values to choose from, the empty one first where it may be left out; null: it is written. New reference. */
 static json_t *
 options_of(const json_t *argument, const char *value)
 {
-	json_t *choices = json_object_get(argument, "choices"), *options = json_array();
-	AUTO_JSON json_t *answers = json_pack("[s, s]", "yes", "no");
-	const char *usual = json_array_size(choices) ? json_text_or_null(argument, "default") : "no";
-	if (json_array_size(choices) == 0 && !member_is(argument, "type", "bool")) {
-		json_decref(options);
+	bool is_bool = member_is(argument, "type", "bool");
+	AUTO_JSON json_t *answers = json_pack("[s, s]", "true", "false");
+	const json_t *choices = is_bool ? answers : json_object_get(argument, "choices");
+	const char *usual = is_bool ? "no" : json_text_or_null(argument, "default");
+	if (json_array_size(choices) == 0)
 		return json_null();
-	}
+	json_t *options = json_array();
 	if (!member_true(argument, "required"))
 		json_array_append_new(
-			options, json_pack("{s:s, s:o, s:b}", "value", "", "text",
-						 usual ? json_sprintf("default: %s", usual) : json_string("not given"), "chosen", 0));
+			options, option("", usual ? json_sprintf("default: %s", usual) : json_string("not given"), "-"));
 	json_array_each(choices, choice)
-		json_array_append_new(options, json_pack("{s:O, s:O, s:b}", "value", choice, "text", choice, "chosen",
-										   strcmp(json_string_value(choice), value) == 0));
-	json_array_each(json_array_size(choices) ? NULL : answers, answer) {
-		const char *as = strcmp(json_string_value(answer), "yes") == 0 ? "true" : "false";
 		json_array_append_new(
-			options, json_pack("{s:s, s:O, s:b}", "value", as, "text", answer, "chosen", strcmp(as, value) == 0));
-	}
+			options, option(json_string_value(choice),
+						 is_bool ? json_string(choice_index == 0 ? "yes" : "no") : json_incref(choice), value));
 	return options;
 }
 

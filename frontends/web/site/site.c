@@ -13,14 +13,12 @@
 #include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/json_access.h"
-#include "base/number.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "common/template.h"
 #include "http/form.h"
 #include "http/percent.h"
 #include "web/accounts/session.h"
-#include "web/api/api.h"
 #include "web/render/difference.h"
 #include "web/render/markdown.h"
 #include "web/render/mustache.h"
@@ -29,198 +27,8 @@
 #include "web/visit/respond.h"
 
 #define NEXT_QUERY_MAX 1000 /* bytes of a query to which a login leads back: a header must hold it, encoded */
-#define DECIMAL 10
-#define PAGE_NUMBER_MAX 1000000
 #define NOTHING "There is nothing at this address."
 #define FORM_MAX (SITE_FILE_MAX + (64u << 10)) /* a file and the other fields */
-
-/* ---- what the request says ---- */
-
-const char *
-site_segment(const struct visit *visit, size_t index)
-{
-	const char *segment = json_string_value(json_array_get(json_object_get(visit->data, "path"), index));
-	return segment ? segment : "";
-}
-
-static const char *
-text_of(const struct visit *visit, const char *object, const char *name)
-{
-	const char *text = json_text_or_null(json_object_get(visit->data, object), name);
-	return text && *text ? text : NULL;
-}
-
-const char *
-site_query(const struct visit *visit, const char *name)
-{
-	return text_of(visit, "query", name);
-}
-
-json_int_t
-site_number(const struct visit *visit, const char *name)
-{
-	long long number = 0;
-	const char *text = site_query(visit, name);
-	return text && number_parse_integer(text, &number) && number > 0 ? number : 0;
-}
-
-const char *
-site_field(const struct visit *visit, const char *name)
-{
-	return text_of(visit, "fields", name);
-}
-
-const char *
-site_user(const struct visit *visit)
-{
-	return session_user(visit);
-}
-
-json_t *
-site_model(const struct visit *visit, const char *as)
-{
-	json_t *value = json_object_get(json_object_get(visit->data, "model"), as);
-	return json_is_null(value) ? NULL : value;
-}
-
-json_int_t
-site_page_number(const struct visit *visit)
-{
-	json_int_t page = site_number(visit, "page");
-	return page < 1 ? 1 : page < PAGE_NUMBER_MAX ? page : PAGE_NUMBER_MAX;
-}
-
-/* ---- arguments ---- */
-
-json_t *
-site_list(const char *text, const char *separators, const json_t *argument)
-{
-	json_t *list = json_array();
-	for (const char *at = text + strspn(text, separators); *at; at += strspn(at, separators)) {
-		size_t len = strcspn(at, separators);
-		AUTO_FREE char *item = xstrndup(at, len), *line = sanitize_line(item, len);
-		if (*line)
-			json_array_append_new(list, api_value(argument, line));
-		at += len;
-	}
-	return list;
-}
-
-/* What a source of site_read has for an argument, whose type it gets. New reference; NULL: nothing. */
-static json_t *
-source_value(const struct visit *visit, const json_t *argument, const char *source)
-{
-	const char *name = source + 1, *text = source;
-	json_t *value = NULL;
-	if (*source == '#' || *source == '+') {
-		json_int_t number = *source == '#' ? site_number(visit, name)
-										   : (site_page_number(visit) - 1) * (json_int_t)strtol(name, NULL, DECIMAL);
-		return number || *source == '+' ? json_integer(number) : NULL;
-	}
-	if (*source == '.') {
-		value = json_object_get(visit->data, "model");
-		for (size_t len; *name; name += len + (name[len] == '.')) {
-			len = strcspn(name, ".");
-			value = json_object_getn(value, name, len);
-		}
-		return json_is_null(value) ? NULL : json_incref(value);
-	}
-	if (*source == '/')
-		text = site_segment(visit, (size_t)(*name - '0'));
-	else if (*source == '?')
-		text = site_query(visit, name);
-	else if (*source == '@')
-		text = site_user(visit);
-	else if (*source == ':')
-		text = *name == ':' ? json_text_or_empty(json_object_get(visit->data, "fields"), name + 1)
-							: site_field(visit, name);
-	return text ? api_value(argument, text) : NULL;
-}
-
-/* The arguments that a text of site_read describes. New reference; NULL: the command is not called. */
-static json_t *
-make_args(const struct visit *visit, const char *command, const char *text)
-{
-	const json_t *row = json_object_get(visit->web->commands, command);
-	AUTO_JSON json_t *args = json_object();
-	for (const char *at = text ? text : ""; *at;) {
-		size_t len = strcspn(at, " "), name_len = strcspn(at, "=");
-		bool is_needed = *at == '!';
-		AUTO_FREE char *name = xstrndup(at, is_needed ? 0 : name_len);
-		AUTO_FREE char *source =
-			is_needed ? xstrndup(at + 1, len - 1) : xstrndup(at + name_len + 1, len - name_len - 1);
-		const json_t *argument = list_find(json_object_get(row, "args"), "name", name);
-		json_t *value = source_value(visit, argument, source);
-		if (is_needed && !value)
-			return NULL;
-		if (is_needed || !value)
-			json_decref(value);
-		else
-			json_object_set_new(args, name, member_true(argument, "repeated") ? json_pack("[o]", value) : value);
-		at += len + (at[len] == ' ');
-	}
-	return STEAL(args);
-}
-
-json_t *
-site_read_args(const struct visit *visit, const struct site_read *read)
-{
-	return read->make ? read->make(visit) : make_args(visit, read->command, read->args);
-}
-
-/* ---- what several pages show ---- */
-
-const char *
-site_language(const char *name)
-{
-	static const struct {
-		const char *ending, *language;
-	} known[] = {{"c", "c"}, {"h", "cpp"}, {"cc", "cpp"}, {"cpp", "cpp"}, {"cxx", "cpp"}, {"hpp", "cpp"}, {"cu", "cpp"},
-		{"cuh", "cpp"}, {"hip", "cpp"}, {"py", "python"}, {"yml", "yaml"}, {"yaml", "yaml"}, {"diff", "diff"},
-		{"patch", "diff"}};
-	const char *dot = strrchr(name, '.');
-	for (size_t i = 0; dot && i < ARRAY_SIZE(known); i++)
-		if (strcmp(dot + 1, known[i].ending) == 0)
-			return known[i].language;
-	return "none";
-}
-
-const char *
-site_medal(json_int_t rank)
-{
-	static const char *const medals[] = {"gold", "silver", "bronze"};
-	return rank >= 1 && rank <= (json_int_t)ARRAY_SIZE(medals) ? medals[rank - 1] : "";
-}
-
-json_t *
-site_filled(const json_t *object, const char *const *names)
-{
-	json_t *copy = json_copy((json_t *)object);
-	for (; *names; names++)
-		if (!json_object_get(copy, *names))
-			json_object_set_new(copy, *names, json_null());
-	return copy;
-}
-
-void
-site_add_pages(const struct visit *visit, json_t *model, const json_t *rows)
-{
-	json_int_t page = site_page_number(visit);
-	json_object_set_new(model, "newer", page > 1 ? json_integer(page - 1) : json_null());
-	json_object_set_new(model, "older", json_array_size(rows) == SITE_ROWS ? json_integer(page + 1) : json_null());
-}
-
-json_t *
-site_rows(const json_t *map)
-{
-	json_t *rows = json_array();
-	json_object_each(map, name, value)
-		json_array_append_new(rows, json_pack("{s:s, s:O}", "name", name, "value", value));
-	if (json_array_size(rows) > 0)
-		return rows;
-	json_decref(rows);
-	return json_null();
-}
 
 /* ---- the answer ---- */
 
@@ -654,7 +462,8 @@ start_form(struct visit *visit, json_t *result)
 			form->run(visit, result);
 		else
 			visit_call(visit, form->command,
-				form->make ? form->make(visit) : make_args(visit, form->command, form->args), site_done);
+				site_read_args(visit, &(struct site_read){NULL, form->command, form->args, false, form->make}),
+				site_done);
 	}
 }
 

@@ -191,6 +191,18 @@ test_utf8_copy(void **state)
 	copy(16, "\xff\xe2\x82|", "???|");
 }
 
+static void
+test_utf8_cut(void **state)
+{
+	(void)state;
+	assert_int_equal(utf8_cut("", 0, 3), 0);
+	assert_int_equal(utf8_cut("abc", 3, 3), 3);
+	assert_int_equal(utf8_cut("abcd", 4, 3), 3);
+	assert_int_equal(utf8_cut("ab\xc3\xa9", 4, 4), 4);
+	assert_int_equal(utf8_cut("ab\xc3\xa9", 4, 3), 2);
+	assert_int_equal(utf8_cut("\xf0\x9f\x9a\x80", 4, 3), 0);
+}
+
 /* Each code has its status of HTTP. */
 static void
 test_error_http(void **state)
@@ -403,6 +415,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_utf8_clean),
 	cmocka_unit_test(test_utf8_invisible),
 	cmocka_unit_test(test_utf8_copy),
+	cmocka_unit_test(test_utf8_cut),
 	cmocka_unit_test(test_error_http),
 	cmocka_unit_test(test_sentences),
 	cmocka_unit_test(test_nearest),
