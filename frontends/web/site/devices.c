@@ -29,9 +29,8 @@ calibration_of(const json_t *calibration)
 static json_t *
 unit_of(const json_t *given)
 {
-	static const char *const names[] = {
-		"reason", "cause", "obstacle", "model", "version", "level", "machine", "gpus", "gpu_error", NULL};
-	json_t *unit = site_filled(given, names), *packages = json_array();
+	json_t *unit = site_filled(given, "reason cause obstacle model version level machine gpus gpu_error"),
+		   *packages = json_array();
 	json_object_each(json_object_get(given, "packages"), tool, versions)
 		json_array_append_new(packages, json_pack("{s:s, s:o}", "tool", tool, "versions", site_rows(versions)));
 	json_object_set_new(unit, "tools", site_rows(json_object_get(given, "tools")));
@@ -39,10 +38,10 @@ unit_of(const json_t *given)
 	json_object_set_new(unit, "calibration", calibration_of(json_object_get(given, "calibration")));
 	json_object_set_new(unit, "off", json_boolean(member_is(unit, "state", "disabled")));
 	json_array_each_at(json_object_get(given, "gpus"), i, gpu) {
-		static const char *const of_gpu[] = {"name", "driver", "memory", "temperature", "throttle", NULL};
 		if (i == 0)
 			json_object_set_new(unit, "gpus", json_array());
-		json_array_append_new(json_object_get(unit, "gpus"), site_filled(gpu, of_gpu));
+		json_array_append_new(
+			json_object_get(unit, "gpus"), site_filled(gpu, "name driver memory temperature throttle"));
 	}
 	return unit;
 }
@@ -65,10 +64,9 @@ mine_on(const json_t *submissions, const char *device)
 void
 devices_finish(const struct visit *visit, json_t *model)
 {
-	static const char *const names[] = {"waits", "wait_s", "paused", "budget", "remarks", NULL};
 	json_t *devices = json_array();
 	json_array_each(json_object_get(model, "devices"), given) {
-		json_t *device = site_filled(given, names), *units = json_array();
+		json_t *device = site_filled(given, "waits wait_s paused budget remarks"), *units = json_array();
 		json_array_each(json_object_get(given, "units"), unit)
 			json_array_append_new(units, unit_of(unit));
 		json_object_set_new(device, "units", units);
@@ -90,7 +88,7 @@ static const struct site_page pages[] = {
 		.template = "devices",
 		.title = "Devices",
 		.data = "/api/v1/device.list",
-		.reads = {{"devices", "device.list", "known=true", false}, {"me", "user.show", "!@", true},
+		.reads = {{"devices", "device.list", "known=true"}, {"me", "user.show", "!@", true},
 			{"mine", "submission.list", "limit=50 !@", true}},
 		.finish = devices_finish,
 		.kept = true},

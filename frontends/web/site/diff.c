@@ -126,7 +126,7 @@ static const struct site_page pages[] = {
 		.template = "diff",
 		.title = "Submissions {compared.a.id} and {compared.b.id}",
 		.data = "/api/v1/submission.diff?a={compared.a.id}&b={compared.b.id}",
-		.reads = {{"compared", "submission.diff", "a=/1 b=/2", false},
+		.reads = {{"compared", "submission.diff", "a=/1 b=/2"},
 			{"page", "user.page", "name=.compared.b.user_name", true},
 			{"board", "leaderboard.show", "name=.compared.b.leaderboard_name limit=1", true}},
 		.finish = finish},

@@ -8,7 +8,7 @@ static const struct site_page pages[] = {
 	{.path = "join/*",
 		.template = "join",
 		.title = "Invitation",
-		.reads = {{"invite", "leaderboard.join", "code=/1 dry_run=true", false}},
+		.reads = {{"invite", "leaderboard.join", "code=/1 dry_run=true"}},
 		.needs_user = true},
 	{.path = NULL},
 };

@@ -502,14 +502,8 @@ finish_overview(const struct visit *visit, json_t *model)
 
 /* ---- the rows ---- */
 
-#define ME \
-	{ \
-		"me", "user.show", NULL, false \
-	}
-#define BOARD \
-	{ \
-		"board", "leaderboard.show", "name=/2 limit=1", false \
-	}
+#define ME "me", "user.show" /* first: the guards need it */
+#define BOARD "board", "leaderboard.show", "name=/2 limit=1"
 #define ARGUMENTS "name leaderboard board device unit user id code role into provider category "
 
 static const struct site_page pages[] = {
@@ -517,59 +511,56 @@ static const struct site_page pages[] = {
 		.query = "board last_day ",
 		.template = "operator",
 		.title = "Operation",
-		.reads = {ME, {"devices", "device.list", "known=true", false},
-			{"stats", "admin.stats", NULL, false, args_stats}},
+		.reads = {{ME}, {"devices", "device.list", "known=true"}, {"stats", "admin.stats", .make = args_stats}},
 		.guard = may_operate,
 		.finish = finish_overview},
 	{.path = "operator/users",
 		.query = "role banned page ",
 		.template = "operator_users",
 		.title = "Users",
-		.reads = {ME, {"users", "user.list", "limit=100 offset=+100 role=?role banned=?banned", false}},
+		.reads = {{ME}, {"users", "user.list", "limit=100 offset=+100 role=?role banned=?banned"}},
 		.guard = may_administer,
 		.finish = finish_users},
 	{.path = "operator/user/*",
 		.template = "operator_user",
 		.title = "{user.user_name}",
-		.reads = {ME, {"user", "user.show", NULL, false, args_user}},
+		.reads = {{ME}, {"user", "user.show", .make = args_user}},
 		.guard = may_administer},
 	{.path = "operator/boards",
 		.template = "operator_boards",
 		.title = "Leaderboards and competitions",
-		.reads = {ME, {"boards", "leaderboard.list", "all=true short=true", false},
-			{"competitions", "competition.list", NULL, false}},
+		.reads = {{ME}, {"boards", "leaderboard.list", "all=true short=true"}, {"competitions", "competition.list"}},
 		.guard = may_operate,
 		.finish = finish_boards},
 	{.path = "operator/board/*",
 		.template = "operator_board",
 		.title = "{board.leaderboard.name}",
-		.reads = {ME, BOARD, {"limits", "leaderboard.rate_limits", "name=/2", false}},
+		.reads = {{ME}, {BOARD}, {"limits", "leaderboard.rate_limits", "name=/2"}},
 		.guard = may_organise},
 	{.path = "operator/board/*/invites",
 		.query = "page ",
 		.template = "operator_invites",
 		.title = "Invites to {board.leaderboard.name}",
-		.reads = {ME, BOARD, {"invites", "invite.list", "name=/2 limit=100 offset=+100", false}},
+		.reads = {{ME}, {BOARD}, {"invites", "invite.list", "name=/2 limit=100 offset=+100"}},
 		.guard = may_organise,
 		.finish = finish_invites},
 	{.path = "operator/board/*/invites.csv",
 		.query = "page ",
-		.reads = {ME, BOARD, {"invites", "invite.list", "name=/2 limit=1000 offset=+1000", false}},
+		.reads = {{ME}, {BOARD}, {"invites", "invite.list", "name=/2 limit=1000 offset=+1000"}},
 		.guard = may_organise,
 		.respond = respond_invites},
 	{.path = "operator/board/*/submissions",
 		.query = "page ",
 		.template = "operator_submissions",
 		.title = "Submissions to {board.leaderboard.name}",
-		.reads = {ME, BOARD,
-			{"submissions", "submission.list", "leaderboard=/2 all=true limit=100 offset=+100", false}},
+		.reads = {{ME}, {BOARD}, {"submissions", "submission.list", "leaderboard=/2 all=true limit=100 offset=+100"}},
 		.guard = may_organise,
 		.finish = finish_submissions},
 	{.path = "operator/do/*",
 		.query = ARGUMENTS,
 		.template = "operator_do",
 		.title = "Operation",
-		.reads = {ME},
+		.reads = {{ME}},
 		.guard = may_act,
 		.step = step,
 		.finish = finish_act},

@@ -298,9 +298,8 @@ run_of(const struct source *source, const json_t *job, const json_t *run)
 	const char *message = json_text_or_empty(run, "message");
 	if (strcmp(message, json_text_or_empty(job, "error")) == 0)
 		message = "";
-	static const char *const members[] = {
-		"wall_ns", "memory_peak", "cut", "artifacts_cut", "remarks", "low", "high", NULL};
-	json_t *view = site_filled(run, members), *tests = tests_of(result, &failed);
+	json_t *view = site_filled(run, "wall_ns memory_peak cut artifacts_cut remarks low high"),
+		   *tests = tests_of(result, &failed);
 	AUTO_FREE char *name = report_run_name(run), *err = errors_of(run);
 	name[0] = (char)toupper((unsigned char)name[0]);
 	json_t *throttled = json_object_get(json_object_get(run, "device"), "throttled");
@@ -372,8 +371,6 @@ parts_of(const json_t *timing, double *ret_ns)
 static json_t *
 job_of(const json_t *submission, const json_t *job, const json_t *best, const json_t *first)
 {
-	static const char *const members[] = {"error", "fault", "stage", "retriable", "attempt", "waits", "place", "wait_s",
-		"unit", "queued", "started", "ended", "rerun", "rerun_failed", "low", "high", "artifacts", NULL};
 	const char *device = json_text_or_empty(job, "device");
 	const struct source source = {json_text_or_empty(submission, "source"), json_text_or_empty(submission, "file_name"),
 		device_of(best, device), device_of(first, device)};
@@ -383,11 +380,11 @@ job_of(const json_t *submission, const json_t *job, const json_t *best, const js
 	if (member_int(job, "wait_s") > 0)
 		format_wait(member_int(job, "wait_s"), begins);
 	AUTO_FREE char *change = report_change(member_int(rank, "rank"), json_object_get(rank, "before"));
-	json_t *view = site_filled(job, members), *compared = json_array(),
-		   *parts = parts_of(json_object_get(job, "timing"), &ns);
-	static const char *const of_better[] = {"user_name", NULL};
+	json_t *view = site_filled(job, "error fault stage retriable attempt waits place wait_s unit queued started ended "
+									"rerun rerun_failed low high artifacts"),
+		   *compared = json_array(), *parts = parts_of(json_object_get(job, "timing"), &ns);
 	if (json_object_get(view, "better") && !json_is_null(json_object_get(view, "better")))
-		json_object_set_new(view, "better", site_filled(json_object_get(view, "better"), of_better));
+		json_object_set_new(view, "better", site_filled(json_object_get(view, "better"), "user_name"));
 	add_comparison(compared, best, device, "own best");
 	add_comparison(compared, first, device, "the first");
 	bool has_facts = json_is_number(json_object_get(job, "low")) || json_is_integer(json_object_get(rank, "before")) ||

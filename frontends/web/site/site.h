@@ -113,8 +113,8 @@ json_t *site_list(const char *text, const char *separators, const json_t *argume
 const char *site_language(const char *file_name);
 /* "gold", "silver", "bronze", or "". */
 const char *site_medal(json_int_t rank);
-/* A copy of an object that has these members, too, null where it lacked them; names ends with NULL. New reference. */
-json_t *site_filled(const json_t *object, const char *const *names);
+/* A copy of an object that has these members, too, null where it lacked them: names with blanks between. New reference. */
+json_t *site_filled(const json_t *object, const char *names);
 /* The members of a map as rows {"name", "value"}, null where there is none. New reference. */
 json_t *site_rows(const json_t *map);
 /* Adds the numbers of the pages of a list that are beside this one, which has these rows: `newer` and `older`, or null. */

@@ -102,8 +102,7 @@ may_of(const struct visit *visit, const json_t *submission)
 static void
 finish(const struct visit *visit, json_t *model)
 {
-	static const char *const members[] = {"note", "flagged", "code", NULL};
-	json_t *submission = site_filled(site_model(visit, "submission"), members);
+	json_t *submission = site_filled(site_model(visit, "submission"), "note flagged code");
 	json_object_set_new(model, "listing", listing_of(submission));
 	json_object_set_new(model, "may", may_of(visit, submission));
 	json_object_set_new(model, "jobs",
@@ -134,17 +133,18 @@ static const struct site_page pages[] = {
 		.template = "submission",
 		.title = "Submission {submission.id}{submission.done?: {submission.state:word}}",
 		.data = "/api/v1/submission.show?id={submission.id}",
-		.reads = {{"submission", "submission.show", "id=/1", false}, {"self", "user.show", "!@", true},
+		.reads = {{"submission", "submission.show", "id=/1"}, {"self", "user.show", "!@", true},
 			{"board", "leaderboard.show", "name=.submission.leaderboard_name limit=1", true},
-			{"best", "submission.diff", NULL, true, args_best}, {"first", "submission.diff", NULL, true, args_first}},
+			{"best", "submission.diff", .optional = true, .make = args_best},
+			{"first", "submission.diff", .optional = true, .make = args_first}},
 		.finish = finish},
 	{.path = "submission/*/artifact/*",
-		.reads = {{"file", "submission.artifact", "artifact=/3 offset=" FAR, false}},
+		.reads = {{"file", "submission.artifact", "artifact=/3 offset=" FAR}},
 		.respond = send_artifact},
 	{.path = "submission/*/cancel",
 		.template = "confirm",
 		.title = "Cancel submission {submission.id}",
-		.reads = {{"submission", "submission.show", "id=/1", false}},
+		.reads = {{"submission", "submission.show", "id=/1"}},
 		.sentence =
 			"Submission {submission.id} is taken from the queue, or stopped where it runs. It gets no verdict and no "
 			"rank.",
@@ -154,7 +154,7 @@ static const struct site_page pages[] = {
 	{.path = "submission/*/delete",
 		.template = "confirm",
 		.title = "Delete submission {submission.id}",
-		.reads = {{"submission", "submission.show", "id=/1", false}},
+		.reads = {{"submission", "submission.show", "id=/1"}},
 		.sentence = "Submission {submission.id} is deleted with its code, its report and its files, and leaves the "
 					"ranking; your "
 					"next best takes its place. Rate limits still count it. This cannot be undone.",

@@ -160,8 +160,7 @@ finish_task(const struct visit *visit, json_t *model)
 	AUTO_FREE char *server = has_url ? web_address(visit->web, "") : NULL;
 	json_object_set(model, "markdown_source", json_object_get(leaderboard, "description"));
 	json_object_set_new(model, "markdown", json_null());
-	static const char *const names[] = {"memory", NULL};
-	json_t *limits = site_filled(plan, names);
+	json_t *limits = site_filled(plan, "memory");
 	json_object_update_new(model,
 		json_pack("{s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", server ? server : "https://THIS-SERVER",
 			"device", json_array_get(json_object_get(leaderboard, "gpu_types"), 0), "limits", limits, "files",
@@ -176,8 +175,8 @@ static const struct site_page pages[] = {
 		.template = "task",
 		.title = "Task of {board.leaderboard.name}",
 		.data = "/api/v1/leaderboard.task?name={board.leaderboard.name}",
-		.reads = {{"board", "leaderboard.show", SITE_BOARD, false},
-			{"task", "leaderboard.task", "name=/1 mode=ranked", false}, {"devices", "device.list", "known=true", true}},
+		.reads = {{"board", "leaderboard.show", SITE_BOARD}, {"task", "leaderboard.task", "name=/1 mode=ranked"},
+			{"devices", "device.list", "known=true", true}},
 		.finish = finish_task,
 		.kept = true},
 	{.path = NULL},

@@ -271,12 +271,6 @@ respond_export(struct visit *visit)
 	visit_end(visit);
 }
 
-#define ACCOUNT \
-	{ \
-		{ \
-			"account", "user.show", NULL, false \
-		} \
-	}
 #define OWN .guard = is_own, .needs_user = true
 
 static const struct site_page pages[] = {
@@ -291,14 +285,14 @@ static const struct site_page pages[] = {
 		.template = "user_submissions",
 		.title = "Your submissions",
 		.data = "/api/v1/submission.list",
-		.reads = {{"submissions", "submission.list", "leaderboard=?board limit=100 offset=+100", false},
-			{"leaderboards", "leaderboard.list", "all=true short=true", false}},
+		.reads = {{"submissions", "submission.list", "leaderboard=?board limit=100 offset=+100"},
+			{"leaderboards", "leaderboard.list", "all=true short=true"}},
 		.finish = finish_submissions,
 		OWN},
 	{.path = "user/*/submissions/delete",
 		.template = "confirm",
 		.title = "Delete all submissions",
-		.reads = ACCOUNT,
+		.reads = {{"account", "user.show"}},
 		.sentence =
 			"This deletes your {account.submissions} submissions, with their code and results; those that run are "
 			"cancelled. They leave the rankings. What was marked as a cheat stays, and rate limits still count what is "
@@ -310,7 +304,7 @@ static const struct site_page pages[] = {
 		.template = "user_tokens",
 		.title = "Your tokens and logins",
 		.data = "/api/v1/token.list",
-		.reads = {{"tokens", "token.list", NULL, false}},
+		.reads = {{"tokens", "token.list"}},
 		.finish = finish_own,
 		OWN},
 	{.path = "user/*/tokens/*",
@@ -327,7 +321,7 @@ static const struct site_page pages[] = {
 		.template = "user_settings",
 		.title = "Your settings",
 		.data = "/api/v1/user.show",
-		.reads = ACCOUNT,
+		.reads = {{"account", "user.show"}},
 		.finish = finish_own,
 		OWN},
 	{.path = "user/*/delete",
@@ -343,7 +337,7 @@ static const struct site_page pages[] = {
 		OWN},
 	{.path = "user/*/export",
 		.query = "after ",
-		.reads = {{"export", "user.export", "after=#after", false}},
+		.reads = {{"export", "user.export", "after=#after"}},
 		.respond = respond_export,
 		OWN},
 	{.path = NULL},

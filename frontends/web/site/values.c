@@ -173,12 +173,14 @@ site_medal(json_int_t rank)
 }
 
 json_t *
-site_filled(const json_t *object, const char *const *names)
+site_filled(const json_t *object, const char *names)
 {
 	json_t *copy = json_copy((json_t *)object);
-	for (; *names; names++)
-		if (!json_object_get(copy, *names))
-			json_object_set_new(copy, *names, json_null());
+	for (size_t len; *names; names += len + (names[len] == ' ')) {
+		len = strcspn(names, " ");
+		if (!json_object_getn(copy, names, len))
+			json_object_setn_new(copy, names, len, json_null());
+	}
 	return copy;
 }
 
