@@ -29,23 +29,6 @@ ranking_of(const struct visit *visit)
 	return json_array_get(rankings, 0);
 }
 
-/* A device that the board lacks is refused by the command. */
-static const char *
-device_of(const struct visit *visit)
-{
-	const char *wanted = site_query(visit, "device");
-	return wanted ? wanted : json_text_or_null(ranking_of(visit), "device");
-}
-
-static json_t *
-args_sought(const struct visit *visit)
-{
-	const char *name = site_query(visit, "find");
-	return name ? json_pack("{s:s, s:s*, s:i, s:s}", "name", site_segment(visit, 1), "device", device_of(visit),
-					  "limit", 1, "find", name)
-				: NULL;
-}
-
 /* Where a user is who is looked for; NULL: not in the ranking. */
 static const json_t *
 sought_of(const struct visit *visit)
@@ -69,8 +52,11 @@ args_ranking(const struct visit *visit)
 {
 	json_int_t start = start_of(visit);
 	bool more = start > 0;
-	return json_pack("{s:s, s:s*, s:i, s:I}", "name", site_segment(visit, 1), "device", device_of(visit), "limit",
-		SITE_ROWS + more, "offset", start - more);
+	const char *wanted = site_query(visit, "device");
+	/* A device that the board lacks is refused by the command. */
+	return json_pack("{s:s, s:s*, s:i, s:I}", "name", site_segment(visit, 1), "device",
+		wanted ? wanted : json_text_or_null(ranking_of(visit), "device"), "limit", SITE_ROWS + more, "offset",
+		start - more);
 }
 
 /* ---- what is shown ---- */
@@ -205,7 +191,7 @@ static const struct site_page pages[] = {
 		.about = "{board.leaderboard.description:line}",
 		.picture = "{board.leaderboard.visibility=public?/board/{board.leaderboard.name}/picture.png}",
 		.reads = {{"board", "leaderboard.show", SITE_BOARD " find=@"},
-			{"sought", "leaderboard.show", .optional = true, .make = args_sought},
+			{"sought", "leaderboard.show", "name=/1 device=?device limit=1 find=?find !?find", true},
 			{"ranking", "leaderboard.show", .make = args_ranking}},
 		.finish = finish,
 		.kept = true},
