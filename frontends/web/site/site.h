@@ -41,10 +41,10 @@ struct site_page {
 	const char *path;  /* segments, of which `*` is any: "board/ * /trend" without the blanks; "": the first page */
 	const char *query; /* the names of its parameters, with a space after each; others are ignored; or NULL */
 	const char *template, *title;
-	const char *data;              /* the path of the same as JSON; or NULL */
+	const char *data; /* the path of the same as JSON; or NULL */
 	/* Of the template `confirm`: what the form at the same address will do, and where its page leads else; or NULL. */
 	const char *sentence, *button, *back;
-	const char *about, *picture;   /* what links to the page show, the latter by its path; or NULL */
+	const char *about, *picture; /* what links to the page show, the latter by its path; or NULL */
 	struct site_read reads[SITE_READS_MAX];
 	void (*finish)(const struct visit *visit, json_t *model); /* or NULL */
 	void (*respond)(struct visit *visit); /* answers in place of the template, and ends the visit; or NULL */
