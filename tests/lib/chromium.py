@@ -45,7 +45,7 @@ def browser(port):
 
 
 class Person:
-    """Somebody with a browser of their own: its cookies, and what went wrong on its pages."""
+    """A browser: its cookies, and what went wrong on its pages."""
 
     def __init__(self, found, script=True, **options):
         self.context = found.new_context(base_url=ORIGIN, java_script_enabled=script, reduced_motion="reduce", **options)

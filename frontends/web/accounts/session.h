@@ -27,7 +27,7 @@ void session_respond(
 /* The page of an error, with Retry-After where the error says when to try again. user: or NULL. [any] */
 void session_respond_error(
 	const struct web *web, struct http_request *request, const char *user, const struct kettle_error *err);
-/* The same for nobody in particular; a `fail` of visits. */
+/* The same for a visit without a session; a `fail` of visits. */
 void session_fail(struct visit *visit, const struct kettle_error *err);
 /* The name of the visit's user; NULL: it has no session. Borrowed. */
 const char *session_user(const struct visit *visit);

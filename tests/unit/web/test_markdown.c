@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a page shows of a text in Markdown, whoever wrote it. */
+/* What a page shows of a text in Markdown, also of a hostile one. */
 #include <config.h>
 
 #include "web/render/markdown.h"
