@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define FORM_PARTS_MAX 32
+#define FORM_PARTS_MAX 128
 #define QUERY_MAX 64 /* parameters */
 
 /* A part of a form; data is a piece of the body. */

@@ -67,12 +67,10 @@ take_token(struct web *web, struct http_request *request)
 	size_t size = 0;
 	struct query form = {0};
 	struct kettle_error err = {0};
-	const char *origin = http_header_value(request, "Origin");
-	AUTO_FREE char *own = web_address(web, "");
 	bool parsed = query_parse(http_body(request, &size), &form, &err) == 0;
 	const char *token = parsed ? query_value(&form, "token_text") : NULL;
 	const char *next = parsed ? query_value(&form, "next") : NULL;
-	if (!token || !*token || (origin && strcmp(origin, own) != 0))
+	if (!token || !*token || !session_same_origin(web, request))
 		session_respond(web, request, FORBIDDEN, NULL, "The form has no token, or comes from another site.");
 	else
 		visit_begin(web, request, token, 0, provider_session, session_fail,

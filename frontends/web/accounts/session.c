@@ -8,6 +8,7 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/contents.h"
@@ -107,13 +108,35 @@ session_form_token(const struct web *web, const char *session)
 	return base64url_encode(digest, size);
 }
 
+/* The origin of an address, as browsers write it but for its case: without a path and without the scheme's own port. */
+static char *
+origin_of(const char *url)
+{
+	const char *host = strstr(url, "://") + strlen("://");
+	const char *port = strncasecmp(url, "https:", strlen("https:")) == 0 ? ":443" : ":80";
+	char *origin = xstrndup(url, (size_t)(host - url) + strcspn(host, "/"));
+	size_t len = strlen(origin), tail = strlen(port);
+	if (len > tail && strcmp(origin + len - tail, port) == 0)
+		origin[len - tail] = '\0';
+	return origin;
+}
+
+bool
+session_same_origin(const struct web *web, const struct http_request *request)
+{
+	const char *origin = http_header_value(request, "Origin"), *host = http_header_value(request, "Host");
+	const char *url = json_text_or_null(web->options, "url");
+	AUTO_FREE char *own =
+		url ? origin_of(url) : xasprintf("http%s://%s", http_is_secure(request) ? "s" : "", host ? host : "");
+	return !origin || strcasecmp(origin, own) == 0;
+}
+
 bool
 session_token_is(const struct web *web, const struct http_request *request, const char *session, const char *token)
 {
-	const char *origin = http_header_value(request, "Origin");
-	AUTO_FREE char *own = web_address(web, ""), *expected = session_form_token(web, session);
+	AUTO_FREE char *expected = session_form_token(web, session);
 	bool good = token && strlen(token) == strlen(expected) && CRYPTO_memcmp(token, expected, strlen(expected)) == 0;
-	return good && *session && (!origin || strcmp(origin, own) == 0);
+	return good && *session && session_same_origin(web, request);
 }
 
 bool

@@ -40,6 +40,11 @@ void session_tell(struct visit *visit, const char *title, const char *sentence);
 void session_ask(struct visit *visit, const char *title, const char *about, json_t *value_take, const char *button);
 /* The token of a session's forms: no other site knows it. New string. */
 char *session_form_token(const struct web *web, const char *session);
+/*
+ * Whether a request comes from a page of this server, where the browser says from which: by the option `url`, or else by the
+ * name under which the client asks for it.
+ */
+bool session_same_origin(const struct web *web, const struct http_request *request);
 /* Whether a POST comes from a form of this session: it has its token (NULL: none), and Origin is this server. */
 bool session_token_is(
 	const struct web *web, const struct http_request *request, const char *session, const char *token);
