@@ -338,7 +338,8 @@ test_invites(void **arg)
 			"{s:s, s:b, s:s, s:[s]}", "code", "abc", "was_claimed", 1, "user_name", "alice", "leaderboards", "a"));
 	assert_int_equal(RUN(state, "invite", "revoke", "abc"), 0);
 	assert_string_equal(state->out, "Revoked the invite: alice no longer sees a, unless another invite allows it.\n");
-	cli_host_answer(&state->host, "leaderboard.join", json_pack("{s:s, s:[s]}", "status", "ok", "leaderboards", "a"));
+	cli_host_answer(&state->host, "leaderboard.join",
+		json_pack("{s:s, s:b, s:[s]}", "status", "ok", "joined", 1, "leaderboards", "a"));
 	assert_int_equal(RUN(state, "leaderboard", "join", "abc"), 0);
 	assert_string_equal(state->out, "You can now see a.\n");
 }
