@@ -24,8 +24,8 @@ int user_find(struct db *db, const struct user_ref *ref, struct user *ret_user, 
 /* By an argument of a command, which command_check has taken. */
 int user_find_argument(struct db *db, const json_t *argument, struct user *ret_user, struct kettle_error *err);
 /*
- * The same for what others may see of users: an identity of another user would say whose account that is, so for all but
- * admins it is nobody's.
+ * The same for what others may see of users. An identity of another user is ENOENT for all but admins, since the answer
+ * would tell whose account it is.
  */
 int user_find_shown(
 	struct db *db, const struct actor *actor, const json_t *argument, struct user *ret_user, struct kettle_error *err);

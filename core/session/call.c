@@ -356,7 +356,7 @@ ran_slow(void *arg)
 
 static void ran_in_turn(void *arg);
 
-/* Begins those slow commands whose turn it is; what nobody waits for any more is left out. */
+/* Starts queued slow commands up to SLOW_MAX; cancelled ones are answered without running. */
 static void
 begin_slow(struct core *core)
 {

@@ -95,7 +95,7 @@ static const struct {
 	const char *path, *type;
 } documents[] = {
 	[OPENAPI] = {"openapi.json", "application/json"},
-	[DOCS] = {"docs", "text/html; charset=utf-8"},
+	[DOCS] = {"docs", HTML_TYPE},
 	[HINTS] = {"llms.txt", "text/plain; charset=utf-8"},
 };
 

@@ -52,7 +52,7 @@ struct site_page {
 	bool kept;                            /* for browsers without a session */
 	bool public;                          /* all get what those without a session get */
 	/*
-	 * Or NULL. false: this visit finds nothing at the address. Asked before the first read, after each, and before the
+	 * Or NULL. false: the page is answered with 404. Called before the first read, after each, and before the
 	 * command of a form of this page.
 	 */
 	bool (*guard)(const struct visit *visit);

@@ -30,7 +30,7 @@
 
 /* ---- for all of these pages ---- */
 
-/* Whether the path has the name of who is logged in; others learn nothing. */
+/* Whether the path names the user of the session; for other users the page is 404. */
 static bool
 is_own(const struct visit *visit)
 {
@@ -54,7 +54,7 @@ finish_own(const struct visit *visit, json_t *model)
 
 /* ---- the public page ---- */
 
-/* Of who is hidden no ranks are told; nobody is found in the same way. */
+/* A hidden user's answer has no ranks; an unknown user has no answer: both give 404. */
 static bool
 is_shown(const struct visit *visit)
 {
