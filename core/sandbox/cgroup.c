@@ -9,6 +9,9 @@
  * itself into their cgroup.procs. The first such write waits about 10 ms for RCU, so a spare does it ahead. With v2 the
  * clone starts in the folder.
  *
+ * Runs may share a limit of memory: then their folders in that hierarchy are below a further one, of their group, which is
+ * named like that of a run.
+ *
  * Some limits hold where the kernel offers them: v2 has cpu and io besides if they can be enabled, v1 has cpu if it is
  * mounted together with cpuacct. A cgroup with a share of CPU time of its own takes its processes out of autogroups.
  *
@@ -24,6 +27,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -41,6 +45,7 @@
 
 #define CGROUP_BASE "kettle"
 #define CGROUP_MAIN "kettle-main"
+#define CGROUP_RUN "run-"
 #define CGROUP_TEXT_SIZE 4096
 #define CGROUP_KILL_ROUNDS 100
 #define CGROUP_LINE_MAX 8192
@@ -49,7 +54,7 @@
 #define CGROUP_BASE_TRIES 5
 #define CGROUP_MOVE_TRIES 100
 #define CGROUP_OWNERS_MAX 1000
-#define CGROUP_NAME_SIZE 32
+#define CGROUP_NAME_SIZE 64
 #define CGROUP_START_FIELD 22 /* of /proc/PID/stat */
 #define CGROUP_CPU_PERIOD_US 100000
 #define CGROUP_CPU_SHARES 1024 /* v1: of nice 0; a step more is a fifth less */
@@ -138,24 +143,31 @@ kill_members(int dir)
 		kill_listed(text);
 }
 
+/* Removes the folders of runs below `parent`, down to those in groups, and kills what is in them. */
+static void
+remove_runs(int parent, unsigned depth)
+{
+	int copy = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	AUTO_DIR DIR *dir = copy < 0 ? NULL : fdopendir(copy);
+	for (struct dirent *entry; dir && (entry = readdir(dir));) {
+		if (strncmp(entry->d_name, CGROUP_RUN, strlen(CGROUP_RUN)))
+			continue;
+		AUTO_FD int run = openat(parent, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (run >= 0)
+			kill_members(run);
+		if (run >= 0 && depth > 1)
+			remove_runs(run, depth - 1);
+		remove_folder(parent, entry->d_name);
+	}
+}
+
 /* Removes an owner's folder, locked by the caller as `folder`, and its runs. Closes `folder`. */
 static void
 remove_owner(int base, const char *name, int folder)
 {
-	AUTO_DIR DIR *dir = fdopendir(folder);
-	if (!dir) {
-		close(folder);
-		return;
-	}
-	for (struct dirent *entry; (entry = readdir(dir));) {
-		if (strncmp(entry->d_name, "run-", 4))
-			continue;
-		AUTO_FD int run = openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (run >= 0)
-			kill_members(run);
-		remove_folder(folder, entry->d_name);
-	}
+	remove_runs(folder, 2);
 	remove_folder(base, name);
+	close(folder);
 }
 
 /* Opens and locks an owner's folder. Returns the descriptor; -1: another owner holds it, or it does not exist. */
@@ -498,17 +510,71 @@ make_run(const char *parent, const char *name, char **ret_path, int *ret_dir, st
 	return 0;
 }
 
-int
-sandbox_cgroup_make(const struct sandbox_cgroup_root *root, struct sandbox_cgroup *ret_cgroup, struct kettle_error *err)
+/* A name that no other run of this owner has (CGROUP_NAME_SIZE bytes). */
+static void
+name_run(char *ret_name)
 {
-	struct sandbox_cgroup cgroup = {
-		.unified = root->unified, .dir = {-1, -1, -1}, .procs = {-1, -1, -1}, .oom = -1, .cpu = -1};
-	char name[64];
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	(void)snprintf(name, sizeof(name), "run-%lld.%09ld", (long long)now.tv_sec, now.tv_nsec);
+	(void)snprintf(ret_name, CGROUP_NAME_SIZE, CGROUP_RUN "%lld.%09ld", (long long)now.tv_sec, now.tv_nsec);
+}
+
+struct sandbox_cgroup_group {
+	bool unified;
+	atomic_uint references; /* a spare of a warm process may be dropped on another thread */
+	char *path;
+	int dir;
+};
+
+struct sandbox_cgroup_group *
+sandbox_cgroup_group_new(const struct sandbox_cgroup_root *root)
+{
+	const char *parent = root ? root->owners[SANDBOX_CG_MEMORY].path : NULL;
+	char name[CGROUP_NAME_SIZE];
+	if (!parent)
+		return NULL;
+	struct sandbox_cgroup_group *group = xcalloc(1, sizeof(*group));
+	group->unified = root->unified;
+	group->references = 1;
+	group->dir = -1;
+	name_run(name);
+	bool made = !make_run(parent, name, &group->path, &group->dir, NULL);
+	if (made && group->unified)
+		made = !enable(group->dir);
+	else if (made) /* absent, or without effect, since Linux 5.11, where it is always so */
+		(void)write_at(group->dir, "memory.use_hierarchy", "1");
+	if (!made) {
+		sandbox_cgroup_group_unref(group);
+		return NULL;
+	}
+	return group;
+}
+
+void
+sandbox_cgroup_group_unref(struct sandbox_cgroup_group *group)
+{
+	if (!group || --group->references > 0)
+		return;
+	if (group->dir >= 0)
+		close(group->dir);
+	if (group->path)
+		remove_folder(AT_FDCWD, group->path);
+	free(group->path);
+	free(group);
+}
+
+int
+sandbox_cgroup_make(const struct sandbox_cgroup_root *root, struct sandbox_cgroup_group *group,
+	struct sandbox_cgroup *ret_cgroup, struct kettle_error *err)
+{
+	struct sandbox_cgroup cgroup = {
+		.unified = root->unified, .dir = {-1, -1, -1}, .procs = {-1, -1, -1}, .oom = -1, .cpu = -1, .group = group};
+	char name[CGROUP_NAME_SIZE];
+	if (group)
+		group->references++;
+	name_run(name);
 	for (size_t i = 0; i < SANDBOX_CG_COUNT; i++) {
-		const char *parent = root->owners[i].path;
+		const char *parent = group && i == SANDBOX_CG_MEMORY ? group->path : root->owners[i].path;
 		int rc = parent ? make_run(parent, name, &cgroup.path[i], &cgroup.dir[i], err) : 0;
 		if (rc) {
 			sandbox_cgroup_remove(&cgroup);
@@ -526,20 +592,27 @@ sandbox_cgroup_make(const struct sandbox_cgroup_root *root, struct sandbox_cgrou
 }
 
 static int
-limit_memory(const struct sandbox_cgroup *cgroup, uint64_t memory)
+limit_memory(int dir, bool unified, uint64_t memory)
 {
-	int dir = dir_of(cgroup, SANDBOX_CG_MEMORY);
 	if (!memory || dir < 0)
 		return 0;
-	int rc = write_number(dir, cgroup->unified ? "memory.max" : "memory.limit_in_bytes", memory);
+	int rc = write_number(dir, unified ? "memory.max" : "memory.limit_in_bytes", memory);
 	/* Optional: not every kernel has them. */
-	if (cgroup->unified) {
+	if (unified) {
 		(void)write_at(dir, "memory.swap.max", "0");
 		(void)write_at(dir, "memory.oom.group", "1");
 	} else {
 		(void)write_number(dir, "memory.memsw.limit_in_bytes", memory);
 	}
 	return rc;
+}
+
+int
+sandbox_cgroup_group_limit(const struct sandbox_cgroup_group *group, uint64_t memory, struct kettle_error *err)
+{
+	if (limit_memory(group->dir, group->unified, memory) == 0)
+		return 0;
+	return kettle_fail(err, KETTLE_EIO, "The limits of a cgroup cannot be set: %s.", strerror(errno));
 }
 
 static bool
@@ -604,7 +677,7 @@ sandbox_cgroup_limit(const struct sandbox_cgroup *cgroup, const struct sandbox_c
 	struct kettle_error *err)
 {
 	int pids = dir_of(cgroup, SANDBOX_CG_PIDS);
-	int rc = limit_memory(cgroup, limits->memory);
+	int rc = limit_memory(dir_of(cgroup, SANDBOX_CG_MEMORY), cgroup->unified, limits->memory);
 	if (!rc && limits->processes && pids >= 0)
 		rc = write_number(pids, "pids.max", limits->processes + 1);
 	if (rc)
@@ -633,6 +706,8 @@ sandbox_cgroup_remove(struct sandbox_cgroup *cgroup)
 	if (cgroup->cpu >= 0)
 		close(cgroup->cpu);
 	cgroup->oom = cgroup->cpu = -1;
+	sandbox_cgroup_group_unref(cgroup->group);
+	cgroup->group = NULL;
 }
 
 uint64_t

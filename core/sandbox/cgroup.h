@@ -36,6 +36,19 @@ void sandbox_cgroup_leave(struct sandbox_cgroup_root *root);
 /* Which of MEMORY_CGROUP, PIDS_CGROUP and CPU_CGROUP a root provides. NULL: 0. */
 unsigned sandbox_cgroup_protections(const struct sandbox_cgroup_root *root);
 
+/*
+ * A cgroup above those of several runs, by which they share a limit of memory; private to the library. It lives as long as
+ * somebody refers to it: its maker, and each run in it.
+ */
+struct sandbox_cgroup_group;
+
+/* Makes a group. NULL if the root has no memory controller, or if it cannot. Release it with sandbox_cgroup_group_unref. */
+struct sandbox_cgroup_group *sandbox_cgroup_group_new(const struct sandbox_cgroup_root *root);
+/* Removes the group with the last reference. NULL is allowed. [any] */
+void sandbox_cgroup_group_unref(struct sandbox_cgroup_group *group);
+/* Sets the limit of memory, in bytes, of all runs in the group. */
+int sandbox_cgroup_group_limit(const struct sandbox_cgroup_group *group, uint64_t memory, struct kettle_error *err);
+
 /* The cgroup of one run, private to the library. With v2 all three controllers share one folder. */
 struct sandbox_cgroup {
 	bool unified;
@@ -45,11 +58,12 @@ struct sandbox_cgroup {
 	char *path[SANDBOX_CG_COUNT];
 	int oom; /* readable (v1 eventfd: POLLIN, v2 memory.events: POLLPRI) when memory ran out; -1 */
 	int cpu; /* the file that counts CPU time, for pread; -1 */
+	struct sandbox_cgroup_group *group; /* referred to; NULL: it shares its memory with no other run */
 };
 
-/* Makes the folders of one run. The caller releases it with sandbox_cgroup_remove. */
-int sandbox_cgroup_make(
-	const struct sandbox_cgroup_root *root, struct sandbox_cgroup *ret_cgroup, struct kettle_error *err);
+/* Makes the folders of one run, in a group or not (NULL). The caller releases it with sandbox_cgroup_remove. */
+int sandbox_cgroup_make(const struct sandbox_cgroup_root *root, struct sandbox_cgroup_group *group,
+	struct sandbox_cgroup *ret_cgroup, struct kettle_error *err);
 /* Limits; 0: none. Those of CPU time and disks hold where the kernel offers them to this cgroup. */
 struct sandbox_cgroup_limits {
 	uint64_t memory, processes;       /* init is not counted in `processes` */

@@ -292,8 +292,9 @@ static int
 init_set_up(struct init *self)
 {
 	struct sandbox_plan *plan = self->plan;
-	if (self->fds_count != plan->fds_count + plan->keep_count)
+	if (self->fds_count != plan->fds_count + plan->keep_count + plan->grouped)
 		return sandbox_plan_failed(plan, "receive the descriptors", NULL);
+	plan->group_usage = plan->grouped ? self->fds[self->fds_count - 1] : -1;
 	if (plan->has_init_cores && sched_setaffinity(0, sizeof(plan->init_cores), &plan->init_cores))
 		return sandbox_plan_failed(plan, "use the cores of init", NULL);
 	if (plan->protections & SANDBOX_MOUNT) {

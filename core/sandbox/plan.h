@@ -99,6 +99,10 @@ struct sandbox_plan {
 	int fd_targets[SANDBOX_FDS_MAX];
 	size_t fds_count, keep_count;
 	int record; /* see sandbox_config */
+	/* Of a run in a group without a memory cgroup: a last descriptor comes, the file of all their usages. */
+	bool grouped;
+	unsigned group_index;
+	int group_usage; /* set by init; -1: none */
 	bool has_cores, has_init_cores;
 	cpu_set_t cores, init_cores;
 	int nice;
@@ -113,6 +117,11 @@ struct sandbox_plan {
 	unsigned machine_cores;
 	uint64_t sockets_max; /* more end the run */
 	struct sandbox_result result;
+};
+
+/* The memory of a run of a group, in their file at its index: the plain sum, and the exact one if it was just counted. */
+struct sandbox_usage {
+	uint64_t sum, exact;
 };
 
 /*

@@ -4,11 +4,13 @@
 
 #include "sandbox/sandbox.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -32,11 +34,18 @@
 /* An init made ahead of its run. */
 struct spare_init {
 	bool present;
-	struct sandbox_spawn last; /* parameters of the last start, for the next spare */
+	struct sandbox_spawn last; /* parameters of the last start, for the next spare, but for its group */
+	bool grouped;              /* it was of a group with a cgroup */
 	struct sandbox_spawn how;
 	struct sandbox_child child;
 	uint64_t born_ns;
 	int mounts; /* /proc/self/mountinfo: POLLPRI once it has changed */
+};
+
+struct sandbox_group {
+	struct sandbox_cgroup_group *cgroup; /* NULL: usages are added up */
+	int usage;                           /* the file of these; -1: there is a cgroup */
+	unsigned count;
 };
 
 struct sandbox_machine {
@@ -44,6 +53,7 @@ struct sandbox_machine {
 	const struct sandbox_cgroup_root *cgroup;   /* its owner's */
 	struct sock_fprog filters[SANDBOX_FILTERS]; /* by their kind; built on first use */
 	struct spare_init spare;
+	struct sandbox_cgroup_group *next_group; /* for spares, and for the next sandbox_group; NULL: none */
 };
 
 struct sandbox_warm {
@@ -57,6 +67,7 @@ struct sandbox {
 	pid_t pid; /* stays after it was reaped */
 	int out, cache;
 	bool reaped;
+	int usage; /* duplicate of its group's, if its plan is grouped; else -1 */
 };
 
 static const char *const limit_names[] = {
@@ -115,13 +126,60 @@ drop_spare(struct spare_init *spare)
 	spare->mounts = -1;
 }
 
+static bool
+has_cgroups(const struct sandbox_machine *machine)
+{
+	return machine->protections & SANDBOX_MEMORY_CGROUP;
+}
+
+/* The group of the next runs that have one: a spare can be made in it before they start. NULL: it cannot be made. */
+static struct sandbox_cgroup_group *
+prepare_group(struct sandbox_machine *machine)
+{
+	if (!machine->next_group && has_cgroups(machine))
+		machine->next_group = sandbox_cgroup_group_new(machine->cgroup);
+	return machine->next_group;
+}
+
+int
+sandbox_group_new(
+	struct sandbox_machine *machine, uint64_t bytes, struct sandbox_group **ret_group, struct kettle_error *err)
+{
+	struct sandbox_group group = {.cgroup = prepare_group(machine), .usage = -1};
+	int rc = 0;
+	machine->next_group = NULL;
+	if (group.cgroup)
+		rc = sandbox_cgroup_group_limit(group.cgroup, bytes, err);
+	else if (has_cgroups(machine))
+		rc = kettle_fail(err, KETTLE_EUNAVAIL, "A cgroup for two sandboxes cannot be created.");
+	else if ((group.usage = memfd_create("kettle-usage", MFD_CLOEXEC)) < 0)
+		rc = kettle_fail(err, KETTLE_EIO, "The memory of two sandboxes cannot be added up: %s.", strerror(errno));
+	if (rc)
+		sandbox_cgroup_group_unref(group.cgroup);
+	else
+		*ret_group = xmemdup(&group, sizeof(group));
+	return rc;
+}
+
+void
+sandbox_group_free(struct sandbox_group *group)
+{
+	if (!group)
+		return;
+	sandbox_cgroup_group_unref(group->cgroup);
+	if (group->usage >= 0)
+		close(group->usage);
+	free(group);
+}
+
 static void
-make_spare(struct spare_init *spare, const struct sandbox_machine *machine)
+make_spare(struct spare_init *spare, struct sandbox_machine *machine)
 {
 	if (spare->present)
 		return;
 	spare->how = spare->last;
 	spare->how.cgroup = machine->cgroup;
+	spare->how.group = spare->grouped ? prepare_group(machine) : NULL;
 	spare->born_ns = time_monotonic_ns();
 	spare->mounts = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	spare->present = !sandbox_spawn_child(&spare->how, &spare->child, NULL);
@@ -147,6 +205,7 @@ sandbox_machine_free(struct sandbox_machine *machine)
 	if (!machine)
 		return;
 	drop_spare(&machine->spare);
+	sandbox_cgroup_group_unref(machine->next_group);
 	for (size_t i = 0; i < SANDBOX_FILTERS; i++)
 		free(machine->filters[i].filter);
 	free(machine);
@@ -155,8 +214,8 @@ sandbox_machine_free(struct sandbox_machine *machine)
 static bool
 is_alike(const struct sandbox_spawn *a, const struct sandbox_spawn *b)
 {
-	return a->protections == b->protections && a->uid == b->uid && a->groups_count == b->groups_count &&
-		   !memcmp(a->groups, b->groups, a->groups_count * sizeof(*a->groups));
+	return a->protections == b->protections && a->group == b->group && a->uid == b->uid &&
+		   a->groups_count == b->groups_count && !memcmp(a->groups, b->groups, a->groups_count * sizeof(*a->groups));
 }
 
 /* A spare is bound to the mounts, and to files such as ld.so.cache, at the time it was made. */
@@ -174,6 +233,8 @@ get_child(struct spare_init *spare, const struct sandbox_spawn *how, struct sand
 	struct kettle_error *err)
 {
 	spare->last = *how;
+	spare->last.group = NULL;
+	spare->grouped = how->group != NULL;
 	bool use = spare->present && is_alike(&spare->how, how) && is_fresh(spare);
 	if (use) {
 		*ret_child = spare->child;
@@ -343,6 +404,31 @@ complete_plan(struct sandbox_machine *machine, const struct sandbox_config *conf
 	return rc;
 }
 
+/* Without a cgroup: gives the run a place in the file of its group. */
+static int
+join_group(struct sandbox *sandbox, struct sandbox_group *group, struct kettle_error *err)
+{
+	struct sandbox_plan *plan = sandbox->child.plan;
+	if (!group || group->usage < 0)
+		return 0;
+	sandbox->usage = group->count < SANDBOX_GROUP_MAX ? fcntl(group->usage, F_DUPFD_CLOEXEC, 0) : -1;
+	if (sandbox->usage < 0)
+		return kettle_fail(err, KETTLE_EIO, "The sandbox cannot share a limit of memory.");
+	plan->grouped = true;
+	plan->group_index = group->count++;
+	return 0;
+}
+
+/* Of a run that has ended, the others of its group need not count anything. */
+static void
+leave_group(struct sandbox *sandbox)
+{
+	const struct sandbox_usage none = {0};
+	off_t place = (off_t)(sandbox->child.plan->group_index * sizeof(none));
+	if (sandbox->usage >= 0 && pwrite(sandbox->usage, &none, sizeof(none), place) >= 0)
+		close(STEAL_FD(sandbox->usage));
+}
+
 static int
 sandbox_begin(struct sandbox_machine *machine, const struct sandbox_config *config, struct sandbox **ret_sandbox,
 	struct kettle_error *err)
@@ -350,12 +436,13 @@ sandbox_begin(struct sandbox_machine *machine, const struct sandbox_config *conf
 	struct sandbox_spawn how = {.protections = machine->protections, .cgroup = machine->cgroup, .uid = config->uid};
 	if (config->level == SANDBOX_LEVEL_OFF)
 		how.protections &= MACHINE_CGROUPS;
+	how.group = config->group ? config->group->cgroup : NULL;
 	int rc = sandbox_level_check(how.protections, config->level, err);
 	if (rc)
 		return rc;
 	find_groups(config, &how);
 	struct sandbox *sandbox = xcalloc(1, sizeof(*sandbox));
-	sandbox->out = sandbox->cache = -1;
+	sandbox->out = sandbox->cache = sandbox->usage = -1;
 	if (config->warm)
 		rc = get_warm_child(config->warm, &how, &sandbox->child, err);
 	else
@@ -368,7 +455,9 @@ sandbox_begin(struct sandbox_machine *machine, const struct sandbox_config *conf
 	atomic_store(&sandbox->child.plan->wanted, true);
 	rc = complete_plan(machine, config, &sandbox->child, err);
 	if (!rc)
-		rc = sandbox_spawn_release(&sandbox->child, config->fds, config->keep, err);
+		rc = join_group(sandbox, config->group, err);
+	if (!rc)
+		rc = sandbox_spawn_release(&sandbox->child, config->fds, config->keep, sandbox->usage, err);
 	if (rc)
 		sandbox_free(sandbox);
 	else
@@ -541,6 +630,7 @@ sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct 
 		return kettle_fail(err, KETTLE_EINVAL, "The end of this sandbox was already reported.");
 	int status = sandbox_spawn_reap(child, &usage);
 	sandbox->reaped = true;
+	leave_group(sandbox);
 	(void)sandbox_out_fd(sandbox);
 	const struct sandbox_result *result = &child->plan->result;
 	struct sandbox_report report = {
@@ -579,5 +669,7 @@ sandbox_free(struct sandbox *sandbox)
 		return;
 	sandbox_spawn_end(&sandbox->child);
 	sandbox_drop_out(sandbox);
+	if (sandbox->usage >= 0)
+		close(sandbox->usage);
 	free(sandbox);
 }

@@ -89,6 +89,17 @@ bool sandbox_machine_ready(const struct sandbox_machine *machine);
 void sandbox_machine_free(struct sandbox_machine *machine);
 
 /*
+ * Runs that share one limit of memory, beside the limits of each: by a cgroup above theirs, else by the sum of what their
+ * inits count. At the limit each of them ends with SANDBOX_LIMIT_MEMORY (by the sum, the first that notices).
+ */
+struct sandbox_group;
+/* bytes: the limit. KETTLE_EUNAVAIL, KETTLE_EIO: the machine could not. [the owner's thread] */
+int sandbox_group_new(
+	struct sandbox_machine *machine, uint64_t bytes, struct sandbox_group **ret_group, struct kettle_error *err);
+/* NULL is allowed. Its runs must have ended. */
+void sandbox_group_free(struct sandbox_group *group);
+
+/*
  * A warm process (see zygote.h): a child of the owner's thread that serves clones on the other end of `socket`
  * (SOCK_SEQPACKET; borrowed, stays open until sandbox_warm_free). It must run trusted code alone. A sandbox made from it
  * has the same protections and limits as any other. It needs a pid namespace, so level OFF never uses it.

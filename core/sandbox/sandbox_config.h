@@ -45,6 +45,7 @@ enum sandbox_limit {
 #define SANDBOX_TEXT_MAX 8388608 /* bytes of all arguments and the environment */
 #define SANDBOX_BINDS_MAX 1000
 #define SANDBOX_LAYERS_MAX 8 /* of a sandbox_cache */
+#define SANDBOX_GROUP_MAX 2  /* runs of a sandbox_group */
 
 /* 0 means the default. Files in /tmp, /dev/shm and out/ are memory too, and count as such. */
 struct sandbox_limits {
@@ -120,6 +121,7 @@ struct sandbox_config {
 	int nice; /* 0 to 19, added to the owner's nice value for the payload; and its share as a cgroup or autogroup */
 	struct sandbox_machine *machine; /* NULL: this start makes one for itself */
 	struct sandbox_warm *warm;       /* start as a copy of this process (needs a machine); NULL: execute `file` */
+	struct sandbox_group *group;     /* share a limit of memory with the other runs of this group; or NULL */
 	const struct sandbox_cgroup_root *cgroup; /* or NULL; unused if machine is set */
 	uid_t uid; /* with root: the user id outside; 0: 700000000 plus the pid modulo 65536 */
 };

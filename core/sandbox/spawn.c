@@ -83,7 +83,7 @@ make_cgroup(const struct sandbox_spawn *how, struct sandbox_child *child, struct
 {
 	if (!how->cgroup)
 		return 0;
-	int rc = sandbox_cgroup_make(how->cgroup, &child->cgroup, err);
+	int rc = sandbox_cgroup_make(how->cgroup, how->group, &child->cgroup, err);
 	if (rc)
 		return rc;
 	child->has_cgroup = true;
@@ -223,7 +223,7 @@ sandbox_spawn_child(const struct sandbox_spawn *how, struct sandbox_child *ret_c
 
 int
 sandbox_spawn_release(
-	struct sandbox_child *child, const struct sandbox_fd *fds, const int *keep, struct kettle_error *err)
+	struct sandbox_child *child, const struct sandbox_fd *fds, const int *keep, int usage, struct kettle_error *err)
 {
 	const struct sandbox_plan *plan = child->plan;
 	int list[SANDBOX_MESSAGE_FDS];
@@ -232,7 +232,10 @@ sandbox_spawn_release(
 		list[i] = fds[i].fd;
 	for (size_t i = 0; i < plan->keep_count; i++)
 		list[plan->fds_count + i] = keep[i];
-	if (sandbox_message_send(child->control, &message, 1, list, plan->fds_count + plan->keep_count) == 0)
+	size_t count = plan->fds_count + plan->keep_count;
+	if (plan->grouped)
+		list[count++] = usage;
+	if (sandbox_message_send(child->control, &message, 1, list, count) == 0)
 		return 0;
 	return kettle_fail(err, errno == EBADF ? KETTLE_EINVAL : KETTLE_EIO,
 		"The descriptors cannot be passed to the sandbox: %s.", strerror(errno));

@@ -20,6 +20,7 @@ struct sandbox_child {
 struct sandbox_spawn {
 	unsigned protections;                     /* to apply */
 	const struct sandbox_cgroup_root *cgroup; /* or NULL */
+	struct sandbox_cgroup_group *group;       /* or NULL; init's cgroup refers to it */
 	uid_t uid;                                /* 0: by pid */
 	gid_t groups[SANDBOX_GROUPS_MAX];
 	size_t groups_count;
@@ -28,9 +29,9 @@ struct sandbox_spawn {
 
 /* Makes an init that waits for SANDBOX_GO. The caller releases it with sandbox_spawn_end. */
 int sandbox_spawn_child(const struct sandbox_spawn *how, struct sandbox_child *ret_child, struct kettle_error *err);
-/* Sends SANDBOX_GO with the descriptors (fds, then keep). The plan must be complete. */
+/* Sends SANDBOX_GO with the descriptors (fds, then keep, then that of a group's usage). The plan must be complete. */
 int sandbox_spawn_release(
-	struct sandbox_child *child, const struct sandbox_fd *fds, const int *keep, struct kettle_error *err);
+	struct sandbox_child *child, const struct sandbox_fd *fds, const int *keep, int usage, struct kettle_error *err);
 /* Blocks until init has ended. `ret_usage` is that of wait4. Returns the wait status. */
 int sandbox_spawn_reap(struct sandbox_child *child, struct rusage *ret_usage);
 /* Kills init. */

@@ -13,6 +13,9 @@
  * namespaces the tree is all of /proc but init; without, init's descendants, with orphans, as init is a child
  * subreaper. Nothing is allocated.
  *
+ * Runs of a group write their memory to a file that all their inits have. If the plain sums of all exceed the limit, each
+ * counts exactly in its next poll, and the first one to find the exact sums above the limit ends.
+ *
  * The number of processes and threads is noted too: where RLIMIT_NPROC limits them, nothing else shows that a run has
  * reached the limit. Processes are counted more often than they are read.
  */
@@ -390,9 +393,27 @@ exact_memory(struct sandbox_plan *plan, int proc, const struct watch_tree *tree,
 	return sum + places->bytes;
 }
 
+/* Tells the other runs of the group what this one uses, and returns what they use, together. */
+static struct sandbox_usage
+exchange_usage(const struct sandbox_plan *plan, struct sandbox_usage own)
+{
+	struct sandbox_usage all[SANDBOX_GROUP_MAX] = {0}, others = {0};
+	if (!plan->grouped)
+		return others;
+	off_t place = (off_t)(plan->group_index * sizeof(own));
+	if (pwrite(plan->group_usage, &own, sizeof(own), place) < 0 || pread(plan->group_usage, all, sizeof(all), 0) < 0)
+		return others;
+	for (unsigned i = 0; i < SANDBOX_GROUP_MAX; i++) {
+		others.sum += i == plan->group_index ? 0 : all[i].sum;
+		others.exact += i == plan->group_index ? 0 : all[i].exact;
+	}
+	return others;
+}
+
 /* The plain sum is never too low. The exact one costs more: it is taken at the limit and at a new maximum. */
 static uint64_t
-tree_memory(struct sandbox_plan *plan, int proc, const struct watch_tree *tree, uint64_t socket_count)
+tree_memory(
+	struct sandbox_plan *plan, int proc, const struct watch_tree *tree, uint64_t socket_count, uint64_t *ret_others)
 {
 	uint64_t sum = 0, shared = 0, sockets = sandbox_plan_since(socket_count, WATCH_SOCKETS) * SANDBOX_SOCKET_BYTES;
 	struct watch_places places;
@@ -405,19 +426,24 @@ tree_memory(struct sandbox_plan *plan, int proc, const struct watch_tree *tree, 
 		shared = process->shared > shared ? process->shared : shared;
 	}
 	sum += shared + places.bytes + sockets;
-	if (tree->count <= 1 && places.bytes == 0)
+	bool plain = tree->count <= 1 && places.bytes == 0;
+	struct sandbox_usage others = exchange_usage(plan, (struct sandbox_usage){sum, plain ? sum : 0});
+	*ret_others = others.exact;
+	if (plain)
 		return sum;
 	bool higher = sum > plan->watch_highest + plan->watch_highest / WATCH_HIGHER_PART;
-	if (!higher && sum <= plan->limits.memory)
+	if (!higher && sum + others.sum <= plan->limits.memory)
 		return 0;
 	plan->watch_highest = higher ? sum : plan->watch_highest;
 	uint64_t exact = exact_memory(plan, proc, tree, &places) + sockets;
 	/* Counts once more: a part may be counted several times while processes that share it end. */
-	if (exact > plan->limits.memory) {
+	if (exact + others.exact > plan->limits.memory) {
 		uint64_t again = exact_memory(plan, proc, tree, &places) + sockets;
 		exact = again < exact ? again : exact;
 	}
-	return exact < sum ? exact : sum;
+	exact = exact < sum ? exact : sum;
+	*ret_others = exchange_usage(plan, (struct sandbox_usage){sum, exact}).exact;
+	return exact;
 }
 
 static uint64_t
@@ -461,14 +487,14 @@ enum sandbox_limit
 sandbox_watch_check(struct sandbox_plan *plan, int proc, int *ret_wait_ms)
 {
 	bool namespaces = plan->protections & SANDBOX_PID;
-	uint64_t cpu = 0, memory = 0, sockets = count_sockets(plan, proc);
+	uint64_t cpu = 0, memory = 0, others = 0, sockets = count_sockets(plan, proc);
 	*ret_wait_ms = plan->protections & SANDBOX_NET ? WATCH_SOCKETS_MS : -1;
 	if (!plan->cgroup_memory || plan->cgroup_cpu < 0) {
 		struct watch_tree *tree = (struct watch_tree *)plan->watch_memory;
 		note_processes(plan, list_tree(proc, tree));
 		read_tree(proc, namespaces, tree);
 		cpu = sandbox_plan_since(tree_cpu(tree), plan->result.parked_ns);
-		memory = tree_memory(plan, proc, tree, sockets);
+		memory = tree_memory(plan, proc, tree, sockets, &others);
 		sandbox_plan_note_processes(plan, tree_threads(tree));
 		*ret_wait_ms = namespaces ? SANDBOX_WATCH_MS : WATCH_OFF_MS;
 	}
@@ -485,7 +511,8 @@ sandbox_watch_check(struct sandbox_plan *plan, int proc, int *ret_wait_ms)
 		return SANDBOX_LIMIT_CPU;
 	if (sockets > plan->sockets_max)
 		return SANDBOX_LIMIT_SOCKETS;
-	return !plan->cgroup_memory && memory > plan->limits.memory ? SANDBOX_LIMIT_MEMORY : SANDBOX_LIMIT_NONE;
+	bool over = !plan->cgroup_memory && memory > 0 && memory + others > plan->limits.memory;
+	return over ? SANDBOX_LIMIT_MEMORY : SANDBOX_LIMIT_NONE;
 }
 
 void
