@@ -39,6 +39,8 @@ BAD_PLANS = [
     ([step(referee={"argv": ["true"]})], "no solver"),
     ([step(solver={"argv": ["true"]})], "both are required"),
     ([step(referee={"argv": ["true"]}, solver={"argv": ["true"]})], "has `argv`, but its referee"),
+    ([{"id": "a", "kind": "run", "referee": {"argv": ["true"]}, "solver": {"argv": ["true"]}, "warm": {"tool": "python3"}}], "has `warm`, but its referee"),
+    ([{"id": "a", "kind": "run", "referee": {"argv": ["true"], "jit": {"folder": "cache"}}, "solver": {"argv": ["true"]}}], "unknown key `jit`"),
     ([{"id": "a", "kind": "run"}], "no `argv`"),
     ([step(share=4096)], "share"),
     ([step(unique=["x"])], "no `result` channel"),

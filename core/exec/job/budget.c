@@ -174,7 +174,7 @@ budget_reserve(struct step *step)
 	step->artifacts.wanted = step->job->status == JOB_DONE && step->plan->artifacts.count > 0;
 	if (!step->artifacts.wanted)
 		return;
-	step->artifacts.bytes_left = left < step->processes[0].limits.disk ? left : step->processes[0].limits.disk;
+	step->artifacts.bytes_left = left < STEP_SOLVER(step)->limits.disk ? left : STEP_SOLVER(step)->limits.disk;
 	step->artifacts.files_left = budget->files;
 	budget->disk -= step->artifacts.bytes_left;
 }

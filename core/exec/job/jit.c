@@ -7,7 +7,9 @@
  * the layers of the job are, from top to bottom: the files kept of an earlier job of the same owner with the same
  * files, tools and device; those of a prepare step; and those that recipes of the run's warm process compiled.
  *
- * Everything in the layers of a job comes from a submission, and only that submission ever sees it again.
+ * Everything in the layers of a job comes from a submission, and only that submission ever sees it again. With a
+ * referee the cache is the solver's. A referee's compilers find what a prepare step left, as a copy of its own, which is
+ * discarded.
  */
 #include <config.h>
 
@@ -53,9 +55,11 @@ jit_is_used(const struct step *step)
 }
 
 bool
-jit_is_input(const struct step *step, const char *path)
+jit_is_input(const struct step_process *process, const char *path)
 {
-	return jit_is_used(step) && strncmp(path, "out/", 4) == 0 && strcmp(path + 4, step->plan->jit_folder) == 0;
+	const struct step *step = process->step;
+	return process == STEP_SOLVER(step) && jit_is_used(step) && strncmp(path, "out/", 4) == 0 &&
+		   strcmp(path + 4, step->plan->jit_folder) == 0;
 }
 
 /* Nothing of a run with a secret is kept, whatever else the plan says. */
@@ -74,8 +78,10 @@ make_key(const struct step *step, char ret_key[DIGEST_HEX_SIZE])
 	const json_t *plan = json_object_get(job->line.object, "plan");
 	const json_t *own = json_array_get(json_object_get(plan, "steps"), (size_t)(step - job->steps));
 	AUTO_FREE char *text = json_dumps(json_object_get(plan, "files"), JSON_COMPACT | JSON_SORT_KEYS);
-	AUTO_FREE char *inputs = json_dumps(json_object_get(own, "inputs"), JSON_COMPACT | JSON_SORT_KEYS);
-	AUTO_FREE char *environment = json_dumps(step->processes[0].plan->environment, JSON_COMPACT | JSON_SORT_KEYS);
+	const json_t *solver = json_object_get(own, "solver");
+	AUTO_FREE char *inputs =
+		json_dumps(json_object_get(solver ? solver : own, "inputs"), JSON_COMPACT | JSON_SORT_KEYS);
+	AUTO_FREE char *environment = json_dumps(STEP_SOLVER(step)->plan->environment, JSON_COMPACT | JSON_SORT_KEYS);
 	sha256_field(digest, JIT_VERSION);
 	sha256_field(digest, PACKAGE_VERSION);
 	sha256_field(digest, step->plan->owner);
@@ -119,7 +125,7 @@ jit_describe(struct step *step, struct sandbox_cache *ret_cache)
 		return;
 	size_t count = 0;
 	warm_layer_release(STEAL(step->jit.warm));
-	step->jit.warm = warm_layer_use(step->warm.process);
+	step->jit.warm = warm_layer_use(STEP_SOLVER(step)->warm.process);
 	for (size_t i = cache->count; i-- > 0;)
 		step->jit.below[count++] = cache->layers[i].path;
 	step->jit.own = count;
@@ -168,7 +174,7 @@ describe_layer(const struct step *step, const struct jit_cache_layer *layer, boo
 	json_t *told = json_pack("{s:I, s:I, s:I, s:o, s:b, s:s*}", "before", (json_int_t)before, "files",
 		(json_int_t)layer->count, "bytes", (json_int_t)layer->bytes, "folders",
 		layer->folders ? json_incref(layer->folders) : json_object(), "kept", kept, "dropped", dropped);
-	add_times(&step->processes[0].process.report, layer, told);
+	add_times(&STEP_SOLVER(step)->process.report, layer, told);
 	return told;
 }
 
@@ -178,9 +184,8 @@ jit_take(struct step *step)
 	struct jit_cache *cache = &step->job->jit;
 	struct kettle_error error = {0};
 	struct jit_cache_layer layer = {0};
-	int from = jit_is_used(step) && step->processes[0].process.sandbox
-				   ? sandbox_cache_fd(step->processes[0].process.sandbox)
-				   : -1;
+	struct sandbox *sandbox = STEP_SOLVER(step)->process.sandbox;
+	int from = jit_is_used(step) && sandbox ? sandbox_cache_fd(sandbox) : -1;
 	if (from < 0 || is_secret(step) || step->state != STEP_PASSED)
 		return;
 	AUTO_FREE char *folder = xasprintf("%s/jit-%zu", step->job->dir, cache->count);

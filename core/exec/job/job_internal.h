@@ -166,6 +166,8 @@ void process_start(struct process *process, uv_loop_t *loop, const struct proces
 	void (*ended)(void *arg), void (*on_lost)(void *arg), void *arg);
 /* Kills the process; the first reason counts. Does nothing after its end. */
 void process_kill(struct process *process, enum sandbox_limit limit);
+/* Kills the process with the reason CANCEL if it still runs after this time. Its limit of time holds no more. */
+void process_end_within(struct process *process, uint64_t ms);
 /* Call it after the end. Frees everything. */
 void process_close(struct process *process);
 
@@ -186,12 +188,14 @@ struct jit_cache {
 	char *trouble; /* why this machine could not store it; NULL: no trouble */
 };
 
+struct step_process;
+
 /* Call it before any step of the job runs, on the loop thread. */
 void jit_open(struct job *job);
 /* Whether the step has a JIT cache. */
 bool jit_is_used(const struct step *step);
-/* Whether an input lies in the place of the step's cache, and so becomes a layer of it. */
-bool jit_is_input(const struct step *step, const char *path);
+/* Whether an input of the process lies in the place of its cache, and so becomes a layer of it. */
+bool jit_is_input(const struct step_process *process, const char *path);
 /* Brings the kept files of earlier jobs, once for each job. On a thread of work. */
 void jit_prepare(struct step *step);
 /* Describes the layers that the step's cache begins with; borrowed until the step ends. Loop thread. */
@@ -238,8 +242,6 @@ void budget_reserve(struct step *step);
 void budget_return(struct step *step);
 
 /* ---- shared.c: results that Kettle makes once for all jobs, such as torch's precompiled header ---- */
-
-struct step_process;
 
 #define SHARED_KEEP_FREE (UINT64_C(4) << 30) /* bytes that stay free on the disk */
 
@@ -349,10 +351,19 @@ struct step_process {
 	struct strings words, roots; /* its arguments; folders of its tools that it sees besides the system */
 	struct limits limits;        /* the plan's, lowered to what this machine allows */
 	char *dir;
-	char *temporary; /* at level off, the folder for TMPDIR and HOME; NULL: the sandbox has its own /tmp */
+	char *temporary;         /* at level off, the folder for TMPDIR and HOME; NULL: the sandbox has its own /tmp */
+	struct warm_waiter warm; /* the warm process that it may begin from */
 	struct process process;
 	bool running;
 };
+
+/* The process that the submission is in, of a struct step: the only one, or the solver. */
+#define STEP_SOLVER(step) (&(step)->processes[(step)->count - 1])
+/*
+ * A solver that runs on when its referee has ended without passing is killed after this time: it may have ended first,
+ * and what it ended with then explains the failure.
+ */
+#define STEP_GRACE_MS 500
 
 /* The numbers of descriptors in a step's processes. */
 #define STEP_FD_RESULT 3
@@ -389,8 +400,11 @@ struct step {
 
 	struct step_process processes[2];
 	size_t count;
+	uint64_t memory;             /* limit of referee and solver together */
+	struct sandbox_group *group; /* by which they share it; NULL: the step has one process, or none runs */
 	struct result result;
-	int secret; /* the pipe with its secret, until the secret is read; -1: none */
+	struct result profiled; /* what the profiler of a solver reports */
+	int secret;             /* the pipe with its secret, until the secret is read; -1: none */
 
 	char *dir, *kept;        /* its folder, below the job's; its outputs */
 	struct manifest outputs; /* in kept */
@@ -433,10 +447,10 @@ struct step {
 	struct kettle_error error; /* a failure of the machine */
 	struct kettle_error fault; /* a failure of the step itself, if it needs a sentence */
 	enum sandbox_limit limit; /* the limit at which it was killed, that it reached or says that it reached; else NONE */
+	const struct step_process *limited; /* the process that reached it; NULL: none */
 
 	struct step_jit jit;
-	bool warm_wanted;        /* the warm process was looked for */
-	struct warm_waiter warm; /* the warm process that it may begin from */
+	bool warm_wanted; /* warm processes were looked for */
 	struct build_waiter slot;
 	struct build_inflight flight;
 	struct work work;
@@ -457,6 +471,18 @@ void step_end_unbegun(struct step *step, enum step_state state, const char *why)
 void step_cancel(struct step *step);
 /* The job holds the devices now: resumes a step that waited for them. */
 void step_device_granted(struct step *step);
+
+/* ---- outcome.c: the outcome of a step ---- */
+
+/* Whether the only process, or the referee, has ended by itself as the plan wants it. */
+bool outcome_exit_passes(const struct step *step);
+/*
+ * Reads the reports of a step whose processes have ended: returns its state, and sets its limit, and a fault or an error
+ * if a sentence is needed. PASSED still requires that the outputs exist.
+ */
+enum step_state outcome_judge(struct step *step);
+/* Makes the outcome object (event.schema.json) of a step in its final state. New reference. */
+json_t *outcome_make(const struct step *step);
 /* The arguments of a command, quoted for a shell, at most max bytes. New string (exported for its test). */
 char *outcome_command(const struct strings *argv, size_t max);
 
@@ -488,8 +514,8 @@ void step_files_collect(void *step);
  */
 void launch_find_tools(void *step);
 /*
- * Call it before launch_step: looks for a warm process that the step can begin from (step->warm). True: one is being
- * made; calls `again` with the step when that has ended, in any way. Loop thread.
+ * Call it before launch_step: looks for warm processes that the step's processes can begin from. True: one is being made
+ * or checked; when that has ended, in any way, calls `again` with the step, which calls this again. Loop thread.
  */
 bool launch_request_warm(struct step *step, void (*again)(void *arg));
 /* Puts the secret of a step that wants it by descriptor into a pipe (step->secret). Call it before launch_step. */

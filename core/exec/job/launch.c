@@ -65,6 +65,13 @@ add_capture(const json_t *capture, struct strings *words)
 			strings_take(words, xasprintf("--%s=%lld", numbers[i], (long long)member_int(capture, numbers[i])));
 }
 
+/* Whether the process is started under the profiler. */
+static bool
+is_profiled(const struct step_process *process)
+{
+	return process->step->tools.helper && process == STEP_SOLVER(process->step);
+}
+
 /* Adds kettle-profile's part of the command line, before the process's own. */
 static void
 add_profiler(const struct step_process *process, struct strings *words)
@@ -73,7 +80,7 @@ add_profiler(const struct step_process *process, struct strings *words)
 	strings_add(words, PROFILER);
 	strings_add(words, step->plan->profile);
 	strings_add(words, step->tools.profiler ? step->tools.profiler->path : "-");
-	strings_take(words, xasprintf("%d", step->plan->result ? STEP_FD_RESULT : 0));
+	strings_take(words, xasprintf("%d", step->plan->result || step->count > 1 ? STEP_FD_RESULT : 0));
 	add_capture(step->plan->capture, words);
 	strings_add(words, "--");
 }
@@ -108,7 +115,7 @@ make_arguments(struct step_process *process)
 	struct toolchain *toolchain = process->step->job->exec->toolchain;
 	const struct tool *tool = find_toolkit(process), *own = process->tool;
 	const struct strings *argv = &process->plan->argv;
-	bool profiled = process->step->tools.helper != NULL;
+	bool profiled = is_profiled(process);
 	if (profiled)
 		add_profiler(process, words);
 	for (size_t i = 0; i < argv->count; i++) {
@@ -192,7 +199,7 @@ fingerprint_jit(struct step *step)
 {
 	struct toolchain *toolchain = step->job->exec->toolchain;
 	AUTO_DIGEST struct sha256 *digest = sha256_new();
-	const struct tool *tool = step->processes[0].tool;
+	const struct tool *tool = STEP_SOLVER(step)->tool;
 	bool known = tool && fingerprint_tool(step, tool, digest) == 0;
 	for (size_t i = 0; known && i < step->plan->jit_tools.count; i++) {
 		if (toolchain_find(toolchain, step->plan->jit_tools.list[i], &tool, NULL) != 0)
@@ -213,7 +220,7 @@ find_roots(struct step_process *process)
 	struct toolchain *toolchain = step->job->exec->toolchain;
 	if (process->tool)
 		toolchain_roots(toolchain, process->tool, &process->roots);
-	if (step->tools.profiler)
+	if (step->tools.profiler && is_profiled(process))
 		toolchain_roots(toolchain, step->tools.profiler, &process->roots);
 	for (size_t i = 0; i < step->plan->toolchain.count; i++)
 		if (step->tools.further[i])
@@ -225,7 +232,7 @@ static json_t *
 tell_tool(const struct step *step)
 {
 	struct toolchain *toolchain = step->job->exec->toolchain;
-	const struct tool *tool = step->processes[0].tool, *toolkit = find_toolkit(&step->processes[0]);
+	const struct tool *tool = STEP_SOLVER(step)->tool, *toolkit = find_toolkit(STEP_SOLVER(step));
 	json_t *told = json_object();
 	if (tool) {
 		const struct tool_facts *facts = toolchain_describe(toolchain, tool);
@@ -258,7 +265,7 @@ launch_find_tools(void *arg)
 		fingerprint_jit(step);
 	if (rc == 0 && step->plan->profile)
 		rc = find_profiler(step, &step->error);
-	if (step->processes[0].tool)
+	if (STEP_SOLVER(step)->tool)
 		step->tools.told = tell_tool(step);
 	for (size_t i = 0; rc == 0 && i < step->count; i++) {
 		make_arguments(&step->processes[i]);
@@ -337,7 +344,7 @@ fills_out(const struct step_process *process)
 {
 	const struct plan_process *plan = process->plan;
 	for (size_t i = 0; i < plan->inputs_count; i++)
-		if (strncmp(plan->inputs[i].path, "out/", 4) == 0 && !jit_is_input(process->step, plan->inputs[i].path))
+		if (strncmp(plan->inputs[i].path, "out/", 4) == 0 && !jit_is_input(process, plan->inputs[i].path))
 			return true;
 	return false;
 }
@@ -359,7 +366,7 @@ list_folders(const struct step_process *process, struct strings *seen)
  * results. Texts are borrowed from the lists.
  */
 static struct sandbox_bind *
-make_binds(const struct step *step, const struct strings *folders, const struct strings *nodes,
+make_binds(const struct step_process *process, const struct strings *folders, const struct strings *nodes,
 	const struct strings *shared, size_t *ret_count)
 {
 	size_t count = 0;
@@ -367,13 +374,13 @@ make_binds(const struct step *step, const struct strings *folders, const struct 
 		xcalloc(folders->count + nodes->count + shared->count + WARM_BINDS + 1, sizeof(*binds));
 	for (size_t i = 0; i < folders->count; i++)
 		binds[count++] = (struct sandbox_bind){.source = folders->list[i], .optional = true};
-	if (step->tools.helper)
-		binds[count++] = (struct sandbox_bind){.source = step->tools.helper->real, .target = PROFILER_SHOWN};
+	if (is_profiled(process))
+		binds[count++] = (struct sandbox_bind){.source = process->step->tools.helper->real, .target = PROFILER_SHOWN};
 	for (size_t i = 0; i < nodes->count; i++)
 		binds[count++] = (struct sandbox_bind){.source = nodes->list[i], .optional = true, .device = true};
 	for (size_t i = 0; i < shared->count; i += 2)
 		binds[count++] = (struct sandbox_bind){.source = shared->list[i], .target = shared->list[i + 1]};
-	count += warm_binds(step->warm.process, folders, &binds[count]);
+	count += warm_binds(process->warm.process, folders, &binds[count]);
 	*ret_count = count;
 	return binds;
 }
@@ -437,9 +444,17 @@ static const char *
 find_program(const struct step_process *process)
 {
 	const struct step *step = process->step;
-	if (step->tools.helper)
+	if (is_profiled(process))
 		return step->job->line.unit.level == SANDBOX_LEVEL_OFF ? step->tools.helper->real : PROFILER_SHOWN;
 	return process->tool ? process->tool->path : NULL;
+}
+
+/* The result channel of a process; NULL: it has none. The solver's own one is for its profiler alone. */
+static struct result *
+find_channel(struct step *step, size_t index)
+{
+	struct result *result = index == 0 ? &step->result : &step->profiled;
+	return result->values ? result : NULL;
 }
 
 /* Starts one process. Everything that config points to is freed when this returns. */
@@ -449,7 +464,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 {
 	struct step *step = process->step;
 	const struct exec_context *exec = step->job->exec;
-	const char *program = find_program(process);
+	const char *program = find_program(process), *profiler = is_profiled(process) ? step->plan->profile : NULL;
 	bool on_device = step->plan->kind == STEP_RUN || step->plan->device > 0;
 	const struct cores *cores = on_device ? &step->cores : exec->build;
 	struct sandbox_fd fds[4];
@@ -462,12 +477,12 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	environment_list(variables, &environment);
 	list_folders(process, &folders);
 	shared_list(process, &shared);
-	gpu_nodes_nodes(exec->gpus, &step->visible, step->plan->profile, &nodes);
+	gpu_nodes_nodes(exec->gpus, &step->visible, profiler, &nodes);
 	size_t fds_count = list_descriptors(step, index, link, fds);
 	AUTO_FD int record = begin_recording(step, &folders);
 	if (record >= 0)
 		fds[fds_count++] = (struct sandbox_fd){record, STEP_FD_RECORD};
-	AUTO_FREE struct sandbox_bind *binds = make_binds(step, &folders, &nodes, &shared, &binds_count);
+	AUTO_FREE struct sandbox_bind *binds = make_binds(process, &folders, &nodes, &shared, &binds_count);
 	struct process_config config = {
 		.sandbox.level = step->job->line.unit.level,
 		.sandbox.file = program ? program : argv->list[0],
@@ -476,7 +491,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		.sandbox.job_dir = process->dir,
 		.sandbox.job_writable = step->plan->kind == STEP_PREPARE,
 		.sandbox.out_filled = fills_out(process),
-		.sandbox.counts = step->plan->profile && strcmp(step->plan->profile, "perf") == 0,
+		.sandbox.counts = profiler && strcmp(profiler, "perf") == 0,
 		.sandbox.binds = binds,
 		.sandbox.binds_count = binds_count,
 		.sandbox.fds = fds,
@@ -492,16 +507,17 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		/* A build on the same core must not disturb a timed run, and a timed run must never be held up. */
 		.sandbox.nice = on_device ? 0 : BUILD_NICE,
 		.sandbox.machine = exec->machine,
-		.sandbox.warm = warm_sandbox(step->warm.process),
+		.sandbox.warm = warm_sandbox(process->warm.process),
+		.sandbox.group = step->group,
 		.wall_ns = process->limits.wall,
 		.output_limit = process->limits.output,
-		.result = index == 0 && step->result.values ? &step->result : NULL,
+		.result = find_channel(step, index),
 	};
-	if (index == 0)
+	if (process == STEP_SOLVER(step))
 		jit_describe(step, &config.sandbox.cache);
 	process->running = true;
 	process_start(&process->process, exec->loop, &config, ended, on_lost, process);
-	warm_after_start(STEAL(step->warm.process));
+	warm_after_start(STEAL(process->warm.process));
 }
 
 static int
@@ -567,41 +583,65 @@ make_early_environment(const struct step_process *process)
 	return env;
 }
 
-/* Whether a step only runs a script. (interpreter_copies decides whether the interpreter can be copied.) */
+/* Whether a process only runs a script. (interpreter_copies decides whether the interpreter can be copied.) */
 static bool
-may_begin_warm(const struct step *step)
+may_begin_warm(const struct step_process *process)
 {
-	const struct step_process *process = &step->processes[0];
+	const struct step *step = process->step;
 	const char *script = process->plan->argv.count > 1 ? process->plan->argv.list[1] : NULL;
-	bool wanted = step->job->exec->alone ? step->plan->warm_alone : step->plan->warm;
-	bool suits = step->job->exec->warm && step->plan->kind == STEP_RUN && step->count == 1 && !step->tools.helper &&
-				 process->tool && wanted && step->job->line.unit.level != SANDBOX_LEVEL_OFF;
+	bool wanted = step->job->exec->alone ? process->plan->warm_alone : process->plan->warm;
+	bool suits = step->job->exec->warm && step->plan->kind == STEP_RUN && !is_profiled(process) && process->tool &&
+				 wanted && step->job->line.unit.level != SANDBOX_LEVEL_OFF;
 	for (size_t i = 0; suits && script && i < process->plan->inputs_count; i++)
 		if (strcmp(process->plan->inputs[i].path, script) == 0)
 			return true;
 	return false;
 }
 
-bool
-launch_request_warm(struct step *step, void (*again)(void *arg))
+/* As launch_request_warm, for one process. */
+static bool
+request_warm(struct step_process *process, void (*again)(void *arg))
 {
-	const struct step_process *process = &step->processes[0];
-	if (!may_begin_warm(step))
+	struct step *step = process->step;
+	if (!may_begin_warm(process))
 		return false;
-	const struct strings *recipes = step->job->exec->alone ? &step->plan->alone : &step->plan->recipes;
+	bool caches = process == STEP_SOLVER(step) && jit_is_used(step);
+	const struct strings *recipes = step->job->exec->alone ? &process->plan->alone : &process->plan->recipes;
 	AUTO_JSON json_t *env = make_early_environment(process);
 	if (!interpreter_copies(process->tool->path, env))
 		return false;
 	const struct warm_key key = {
 		.tool = process->tool,
-		.modules = &step->plan->preload,
-		.recipes = jit_is_used(step) ? recipes : NULL,
+		.modules = &process->plan->preload,
+		.recipes = caches ? recipes : NULL,
 		.environment = env,
 		.cores = &step->cores,
 	};
-	step->warm.ended = again;
-	step->warm.arg = step;
-	return warm_request(step->job->exec->warm, &key, &step->warm);
+	process->warm.ended = again;
+	process->warm.arg = step;
+	return warm_request(step->job->exec->warm, &key, &process->warm);
+}
+
+/*
+ * A warm process can be used only in the turn of the loop in which it was found. So what one process of the step has
+ * found is held, lest it make room for that of the other, and requested again after the other's wait.
+ */
+bool
+launch_request_warm(struct step *step, void (*again)(void *arg))
+{
+	bool waits = false;
+	if (step->count == 1 && step->warm_wanted && !step->processes[0].warm.again)
+		return false;
+	for (size_t i = step->count; i-- > 0;) {
+		struct warm_waiter *warm = &step->processes[i].warm;
+		warm_let_go(warm);
+		if (!warm->of && !request_warm(&step->processes[i], again))
+			warm_hold(warm);
+		waits = waits || (warm->of && !warm->holds);
+	}
+	for (size_t i = 0; !waits && i < step->count; i++)
+		warm_let_go(&step->processes[i].warm);
+	return waits;
 }
 
 int
@@ -609,6 +649,8 @@ launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(void *a
 {
 	struct referee_link link = {.peer = {-1, -1}, .shm = -1};
 	int rc = make_joint(step, &link, err);
+	if (rc == 0 && step->count > 1)
+		rc = sandbox_group_new(step->job->exec->machine, step->memory, &step->group, err);
 	/* The referee starts last, since it may write at once. */
 	for (size_t i = step->count; rc == 0 && i-- > 0;)
 		launch(&step->processes[i], i, &link, ended, on_lost);

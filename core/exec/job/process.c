@@ -170,6 +170,21 @@ out_of_time(uv_timer_t *timer)
 	process->extensions++;
 }
 
+static void
+out_of_grace(uv_timer_t *timer)
+{
+	process_kill(timer->data, SANDBOX_LIMIT_CANCEL);
+}
+
+void
+process_end_within(struct process *process, uint64_t ms)
+{
+	if (process->ending)
+		return;
+	uv_update_time(process->wall.loop);
+	(void)uv_timer_start(&process->wall, out_of_grace, ms, 0);
+}
+
 /* Takes the data of one read. */
 static void
 process_take(struct process_drain *drain, const char *data, size_t size)

@@ -127,7 +127,7 @@ make_folder(struct step *step, const struct step_process *process)
 		const struct step *source = input->step ? source_of(job, input) : NULL;
 		if (shared_is_missing(job, input) || shared_is_shown(step, input))
 			continue;
-		if (source && jit_is_input(step, input->path))
+		if (source && jit_is_input(process, input->path))
 			rc = make_cache_input(step, input);
 		else if (source)
 			rc = link_output(step, input, process->dir, input->path, may_link(step));
@@ -317,7 +317,7 @@ static int
 collect_artifacts(struct step *step, int out, const char *to, struct kettle_error *err)
 {
 	struct manifest *files = &step->artifacts.manifest;
-	uint64_t most = step->processes[0].limits.disk;
+	uint64_t most = STEP_SOLVER(step)->limits.disk;
 	int rc = collect_outputs_collect(
 		out, &step->plan->artifacts, to, step->artifacts.bytes_left, OUTPUTS_ARTIFACTS, files, err);
 	bool over = rc == KETTLE_ETOOBIG && step->artifacts.bytes_left < most;
@@ -339,7 +339,7 @@ collect_step_outputs(
 	struct step *step, const struct strings *names, const char *to, enum outputs_kind kind, struct manifest *manifest)
 {
 	struct kettle_error error = {0};
-	const struct step_process *main = &step->processes[0];
+	const struct step_process *main = STEP_SOLVER(step);
 	int out = main->process.sandbox ? sandbox_out_fd(main->process.sandbox) : -1, rc = 0;
 	if (names->count == 0 || (kind == OUTPUTS_ARTIFACTS && (out < 0 || !step->artifacts.wanted)))
 		return 0;

@@ -235,7 +235,17 @@ check_environment(struct reader *reader, const json_t *environment)
 	return 0;
 }
 
-/* Reads argv, env, inputs and limits of a step, its referee or its solver. */
+static void
+read_warm(const json_t *warm, struct plan_process *process)
+{
+	process->warm = warm != NULL;
+	strings_read(&process->preload, json_object_get(warm, "preload"));
+	strings_read(&process->recipes, json_object_get(warm, "recipes"));
+	process->warm_alone = json_object_get(warm, "alone") != NULL;
+	strings_read(&process->alone, json_object_get(warm, "alone"));
+}
+
+/* Reads argv, env, inputs, limits and warm of a step, its referee or its solver. */
 static int
 read_process(struct reader *reader, const json_t *step, const json_t *object, const char *cases)
 {
@@ -243,8 +253,10 @@ read_process(struct reader *reader, const json_t *step, const json_t *object, co
 	json_t *inputs = json_object_get(object, "inputs");
 	process->limits = limits_default(reader->step->kind, reader->step->device);
 	limits_apply(&process->limits, json_object_get(step, "limits"));
+	reader->step->memory = process->limits.memory;
 	limits_apply(&process->limits, json_object_get(object, "limits"));
 	process->environment = json_object_get(object, "env");
+	read_warm(json_object_get(object, "warm"), process);
 	process->inputs = xcalloc(json_object_size(inputs), sizeof(*process->inputs));
 	int rc = read_argv(reader, json_object_get(object, "argv"), &process->argv);
 	if (rc == 0)
@@ -347,13 +359,13 @@ static const struct {
 	{WITH_REFEREE, "argv", "its referee and solver have one each"},
 	{WITH_REFEREE, "inputs", "its referee and solver have their own"},
 	{WITH_REFEREE, "env", "its referee and solver have their own"},
+	{WITH_REFEREE, "warm", "its referee and solver have their own"},
 	{WITHOUT_REFEREE, "solver", "no `referee`: both are required"},
 	{WITHOUT_REFEREE, "share", "no `referee` and `solver` to share it"},
 	{WITHOUT_RESULT, "unique", "no `result` channel that it could be about"},
 	{WITHOUT_SECRET, "secret_fd", "no `secret` to hand over"},
 	{WITH_CACHE, "artifacts", "a cached step keeps outputs alone"},
 	{WITH_PROFILE, "secret", "a profile gets no secret"},
-	{WITH_PROFILE, "referee", "a profile is of one process"},
 	{WITHOUT_PROFILE, "capture", "no `profile` that it could be about"},
 };
 
@@ -388,7 +400,7 @@ static void
 read_members(const json_t *object, struct plan_step *step)
 {
 	const json_t *pass = json_object_get(object, "pass"), *exits = json_object_get(pass, "exit");
-	const json_t *cases = json_object_get(object, "cases"), *warm = json_object_get(object, "warm");
+	const json_t *cases = json_object_get(object, "cases");
 	const json_t *jit = json_object_get(object, "jit");
 	step->title = json_text_or_null(object, "title");
 	step->kind = member_is(object, "kind", "build")     ? STEP_BUILD
@@ -412,11 +424,6 @@ read_members(const json_t *object, struct plan_step *step)
 	step->result = json_text_or_null(object, "result");
 	step->secret = json_object_get(object, "secret");
 	step->secret_fd = json_text_or_null(object, "secret_fd");
-	step->warm = warm != NULL;
-	strings_read(&step->preload, json_object_get(warm, "preload"));
-	strings_read(&step->recipes, json_object_get(warm, "recipes"));
-	step->warm_alone = json_object_get(warm, "alone") != NULL;
-	strings_read(&step->alone, json_object_get(warm, "alone"));
 	step->jit_folder = json_text_or_null(jit, "folder");
 	strings_read(&step->jit_tools, json_object_get(jit, "tools"));
 	step->profile = json_text_or_null(object, "profile");
@@ -509,8 +516,12 @@ plan_free(struct plan *plan)
 	for (size_t i = 0; i < plan->count; i++) {
 		struct plan_step *step = &plan->steps[i];
 		for (size_t k = 0; k < step->count; k++) {
-			strings_free(&step->processes[k].argv);
-			free(step->processes[k].inputs);
+			struct plan_process *process = &step->processes[k];
+			strings_free(&process->argv);
+			strings_free(&process->preload);
+			strings_free(&process->recipes);
+			strings_free(&process->alone);
+			free(process->inputs);
 		}
 		free(step->needs);
 		strings_free(&step->outputs);
@@ -518,9 +529,6 @@ plan_free(struct plan *plan)
 		strings_free(&step->toolchain);
 		strings_free(&step->folders);
 		strings_free(&step->unique);
-		strings_free(&step->preload);
-		strings_free(&step->recipes);
-		strings_free(&step->alone);
 		strings_free(&step->jit_tools);
 	}
 	free(plan->steps);

@@ -76,6 +76,8 @@ struct plan_process {
 	struct plan_input *inputs; /* by path */
 	size_t inputs_count;
 	struct limits limits; /* merged: its own, the step's, the defaults */
+	bool warm, warm_alone;
+	struct strings preload, recipes, alone; /* recipes if this plan is the only one */
 };
 
 /* docs/protocol.md explains the members. A missing string is NULL, a missing number 0. */
@@ -84,6 +86,7 @@ struct plan_step {
 	enum step_kind kind;
 	struct plan_process processes[2]; /* the only one, or the referee and the solver */
 	size_t count;
+	uint64_t memory;                /* limit of referee and solver together; 0: the unit's */
 	const struct plan_step **needs; /* steps of `needs`, and those whose outputs are inputs */
 	size_t needs_count;
 	struct strings outputs, artifacts, toolchain, folders, unique;
@@ -98,9 +101,7 @@ struct plan_step {
 	const char *result;
 	json_t *secret; /* name → value */
 	const char *secret_fd;
-	bool warm, warm_alone;
-	struct strings preload, recipes, alone; /* recipes if this plan is the only one */
-	const char *jit_folder;                 /* below out/; NULL: nothing is kept for later runs */
+	const char *jit_folder; /* below out/; NULL: nothing is kept for later runs */
 	struct strings jit_tools;
 	const char *profile;
 	const json_t *capture; /* launches that the profiler looks at; NULL: kettle-profile's choice */

@@ -31,6 +31,8 @@ void
 warm_free_process(struct warm_process *process)
 {
 	LIST_REMOVE(process->pool->list, process);
+	for (struct warm_waiter *wait = process->waits; wait; wait = wait->next)
+		wait->of = NULL;
 	warm_layer_release(process->layer);
 	warm_order_free(&process->order);
 	json_decref(process->paths);
@@ -82,13 +84,23 @@ warm_is_copied(const struct warm_process *process)
 	return sandbox_warm_works(process->sandbox);
 }
 
+/* The last one that waits; NULL: the others, if any, only hold the process. */
+static struct warm_waiter *
+next_waiter(const struct warm_process *process)
+{
+	struct warm_waiter *wait = process->waits;
+	while (wait && wait->holds)
+		wait = wait->next;
+	return wait;
+}
+
 /* Resumes the waiting steps. They begin from `found`; NULL: they begin cold, or search again if `again`. */
 static void
 warm_tell(struct warm_process *process, struct warm_process *found, bool again)
 {
 	struct warm_waiter *wait;
-	while ((wait = process->waits)) {
-		process->waits = wait->next;
+	while ((wait = next_waiter(process))) {
+		LIST_REMOVE(process->waits, wait);
 		wait->of = NULL;
 		wait->process = found && warm_is_copied(found) ? found : NULL;
 		wait->again = again || (found && !wait->process);

@@ -372,6 +372,27 @@ warm_cancel_request(struct warm_waiter *wait)
 	wait->of = NULL;
 }
 
+void
+warm_hold(struct warm_waiter *wait)
+{
+	if (!wait->process)
+		return;
+	wait->of = STEAL(wait->process);
+	wait->holds = true;
+	wait->next = wait->of->waits;
+	wait->of->waits = wait;
+}
+
+void
+warm_let_go(struct warm_waiter *wait)
+{
+	if (!wait->holds)
+		return;
+	wait->process = wait->of;
+	warm_cancel_request(wait);
+	wait->holds = false;
+}
+
 size_t
 warm_binds(const struct warm_process *process, const struct strings *folders, struct sandbox_bind binds[WARM_BINDS])
 {
@@ -417,12 +438,20 @@ warm_after_start(struct warm_process *process)
 void
 warm_prepare(struct warm *warm)
 {
-	struct warm_process *latest = NULL;
-	for (struct warm_process *process = warm ? warm->list : NULL; process; process = process->next)
-		if (process->state == READY_TO_COPY && (!latest || process->used_ns > latest->used_ns))
-			latest = process;
-	if (latest && sandbox_warm_works(latest->sandbox))
-		sandbox_warm_prepare(latest->sandbox, warm->setup.machine);
+	struct warm_process *latest[2] = {NULL, NULL}; /* a referee and its solver may use one each */
+	for (struct warm_process *process = warm ? warm->list : NULL; process; process = process->next) {
+		if (process->state != READY_TO_COPY)
+			continue;
+		if (!latest[0] || process->used_ns > latest[0]->used_ns) {
+			latest[1] = latest[0];
+			latest[0] = process;
+		} else if (!latest[1] || process->used_ns > latest[1]->used_ns) {
+			latest[1] = process;
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(latest); i++)
+		if (latest[i] && sandbox_warm_works(latest[i]->sandbox))
+			sandbox_warm_prepare(latest[i]->sandbox, warm->setup.machine);
 }
 
 /* The recipes of the process: those for which nothing is installed (absent), or the others. New reference. */

@@ -49,7 +49,8 @@ struct warm_waiter {
 	void (*ended)(void *arg);
 	void *arg;
 	struct warm_waiter *next;
-	struct warm_process *of; /* the process that it waits for */
+	struct warm_process *of; /* the process that it waits for or holds */
+	bool holds;
 };
 
 /* The setup of all warm processes. Its fields are borrowed until warm_free. */
@@ -81,8 +82,18 @@ void warm_free(struct warm *warm);
  * wait->process has the result at once. `warm` may be NULL.
  */
 bool warm_request(struct warm *warm, const struct warm_key *key, struct warm_waiter *wait);
-/* Stops waiting, if it waits. */
+/* Stops waiting or holding, if it does. */
 void warm_cancel_request(struct warm_waiter *wait);
+/*
+ * Keeps a process that was found from being ended to make room, while the step requests another one. `ended` is not
+ * called. Does nothing for one that found none.
+ */
+void warm_hold(struct warm_waiter *wait);
+/*
+ * The process that it held counts as found again, if this is the same turn of the loop; else request it again. Does
+ * nothing for one that holds none.
+ */
+void warm_let_go(struct warm_waiter *wait);
 /*
  * Adds the binds that let programs which the run starts under the interpreter's name begin warm. folders: those that
  * the sandbox shows already. Returns the number of binds; their texts belong to the process.
@@ -125,5 +136,5 @@ void warm_busy(struct warm *warm);
  * there was such a start. NULL is allowed.
  */
 bool warm_yield(struct warm *warm);
-/* Prepares the next copy if none is ready. Call it when nothing is measured. */
+/* Prepares the next copies of the two processes used last, if none is ready. Call it when nothing is measured. */
 void warm_prepare(struct warm *warm);

@@ -48,8 +48,12 @@ static const char everything[] =
 	"   'device': 1, 'cases': {'name': 'cases.txt', 'text': ''}, 'result': 'FD', 'unique': ['check'], 'secret': {'S': "
 	"'1'},"
 	"   'artifacts': ['prof'], 'run': {'mode': 'profile', 'secret': false, 'index': 0, 'args': ['profile', 'x']}},"
-	"  {'id': 's', 'kind': 'run', 'referee': {'argv': ['./r'], 'env': {}, 'inputs': {}, 'limits': {}},"
-	"   'solver': {'argv': ['./s']}, 'share': 4096}]}";
+	"  {'id': 's', 'kind': 'run', 'referee': {'argv': ['./r'], 'env': {}, 'inputs': {}, 'limits': {'wall': 2}, 'warm': "
+	"{'tool': 'python3', 'preload': ['json']}},"
+	"   'solver': {'argv': ['./s'], 'limits': {'memory': 2097152}, 'warm': {'tool': 'python3', 'preload': ['torch'], "
+	"'recipes': ['triton'], 'alone': []}},"
+	"   'share': 4096, 'limits': {'memory': 4194304}, 'jit': {'folder': 'cache'}, 'outputs': ['o'], 'artifacts': ['a'],"
+	"   'profile': 'perf', 'run': {'mode': 'profile', 'secret': false, 'index': 0}}]}";
 
 static void
 accepts_everything(void **state)
@@ -83,6 +87,14 @@ accepts_everything(void **state)
 	assert_string_equal(run->cases, "cases.txt");
 	assert_true(judged->count == 2 && judged->passes[0] && !judged->passes[1]);
 	assert_int_equal(judged->share, 4096);
+	const struct plan_process *referee = &judged->processes[0], *solver = &judged->processes[1];
+	assert_true(judged->memory == 4194304 && solver->limits.memory == 2097152);
+	assert_true(referee->limits.wall == 2 * LIMITS_SECOND && solver->limits.wall == 180 * LIMITS_SECOND);
+	assert_true(referee->warm && !referee->warm_alone && solver->warm && solver->warm_alone);
+	assert_string_equal(referee->preload.list[0], "json");
+	assert_string_equal(solver->preload.list[0], "torch");
+	assert_string_equal(solver->recipes.list[0], "triton");
+	assert_string_equal(judged->jit_folder, "cache");
 	plan_free(&plan);
 }
 
