@@ -53,6 +53,87 @@ read_output(const json_t *captured)
 		.cut = member_int(captured, "cut")};
 }
 
+/* ---- the outcome of a step with a referee, as that of one process ---- */
+
+/* Two outputs as one. New reference. */
+static json_t *
+join_outputs(const json_t *first, const json_t *second)
+{
+	static const char *const numbers[] = {"bytes", "cut", "replaced"};
+	const char *head = json_text_or_empty(first, "text"), *tail = json_text_or_empty(second, "text");
+	size_t len = strlen(head);
+	bool ends = len == 0 || head[len - 1] == '\n' || !tail[0];
+	json_t *joined = json_pack("{s:o}", "text", json_sprintf("%s%s%s", head, ends ? "" : "\n", tail));
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		int64_t sum = 0;
+		(void)__builtin_add_overflow(member_int(first, numbers[i]), member_int(second, numbers[i]), &sum);
+		json_object_set_new(joined, numbers[i], json_integer(sum));
+	}
+	return joined;
+}
+
+/* Whether the referee reports that it lost the solver before the end. */
+static bool
+is_lost(const json_t *json)
+{
+	return member_is(json_object_get(json, "result"), "solver", "gone");
+}
+
+/* Whether a step failed because of how its solver ended: by a limit, or by itself. */
+static bool
+is_solvers(const json_t *json, const json_t *solver)
+{
+	bool by_itself = member_true(solver, "first") || (is_lost(json) && !member_true(solver, "stopped"));
+	const json_t *status = json_object_get(solver, "exit");
+	if (member_is(json, "state", "passed"))
+		return false;
+	if (json_is_string(json_object_get(solver, "limit")) || member_is(json, "state", "limit"))
+		return json_is_string(json_object_get(solver, "limit"));
+	return by_itself && (!json_is_integer(status) || json_integer_value(status) != 0 || is_lost(json));
+}
+
+/* Whether it just left, with status 0. */
+static bool
+has_left(const json_t *json)
+{
+	const json_t *solver = json_object_get(json, "solver"), *status = json_object_get(solver, "exit");
+	return is_solvers(json, solver) && json_is_integer(status) && json_integer_value(status) == 0 &&
+		   !json_is_string(json_object_get(solver, "limit"));
+}
+
+static json_t *
+make_solvers(const json_t *json, const json_t *solver)
+{
+	static const char *const names[] = {"exit", "signal", "stdout", "stderr"};
+	json_t *merged = json_copy((json_t *)json), *result = json_copy(json_object_get(json, "result"));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		json_object_set(merged, names[i], json_object_get(solver, names[i]));
+	json_object_del(result, "fault");
+	if (result)
+		json_object_set_new(merged, "result", result);
+	return merged;
+}
+
+/* NULL if it has one process. New reference. */
+static json_t *
+merge_solver(const json_t *json)
+{
+	const json_t *solver = json_object_get(json, "solver");
+	if (!json_is_object(solver))
+		return NULL;
+	json_t *merged = is_solvers(json, solver) ? make_solvers(json, solver) : json_copy((json_t *)json);
+	if (!is_solvers(json, solver))
+		json_object_update_new(
+			merged, json_pack("{s:o, s:o}", "stdout",
+						join_outputs(json_object_get(solver, "stdout"), json_object_get(json, "stdout")), "stderr",
+						join_outputs(json_object_get(solver, "stderr"), json_object_get(json, "stderr"))));
+	if (member_int(solver, "memory_peak") > member_int(json, "memory_peak"))
+		json_object_set(merged, "memory_peak", json_object_get(solver, "memory_peak"));
+	if (!member_true(solver, "warm"))
+		json_object_del(merged, "warm");
+	return merged;
+}
+
 static struct outcome
 read_outcome(const json_t *json)
 {
@@ -125,8 +206,14 @@ completion_read(json_t *json)
 	};
 	completion.received_ns = member_int(completion.stamps, "received_ns");
 	completion.done_ns = member_int(completion.stamps, "done_ns");
-	json_array_foreach(outcomes, completion.count, outcome)
-		completion.outcomes[completion.count] = read_outcome(outcome);
+	completion.merged = json_array();
+	json_array_foreach(outcomes, completion.count, outcome) {
+		json_t *merged = merge_solver(outcome);
+		completion.outcomes[completion.count] = read_outcome(merged ? merged : outcome);
+		completion.outcomes[completion.count].left_early = merged && has_left(outcome);
+		if (merged)
+			json_array_append_new(completion.merged, merged);
+	}
 	return completion;
 }
 
@@ -134,6 +221,7 @@ void
 completion_clear(struct completion *completion)
 {
 	free(completion->outcomes);
+	json_decref(completion->merged);
 }
 
 const struct outcome *

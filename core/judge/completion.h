@@ -34,7 +34,13 @@ struct outcome_output {
 	json_int_t cut; /* bytes that are missing in the middle */
 };
 
-/* The outcome of one step. Strings and JSON are the completion's; a member that is absent or of another type is NULL or 0. */
+/*
+ * The outcome of one step. Strings and JSON are the completion's; a member that is absent or of another type is NULL or 0.
+ * That of a step with a referee reads like that of one process. What explains a failure is the solver's: if it reached the
+ * limit, or ended by itself before the referee otherwise than with status 0. Then exit, signal and output are its own, and
+ * a fault that the referee reported does not count, since the referee has not failed by itself. Else exit and signal are
+ * the referee's, and the output is that of both.
+ */
 struct outcome {
 	const json_t *json; /* for languages */
 	const char *step, *kind;
@@ -43,6 +49,7 @@ struct outcome {
 	double limit_value; /* of `limit`: seconds, bytes, a number; 0: unknown */
 	struct optional_int exit, signal, start_ns, wall_ns, memory_peak;
 	bool cached, warm;
+	bool left_early; /* the solver ended with status 0 before the referee had what it needed */
 	struct outcome_output out, err;
 	const json_t *result, *device, *artifacts, *jit;
 	int64_t begun_ns, queued_ns, launched_ns, ended_ns; /* its stamps */
@@ -63,6 +70,7 @@ struct completion {
 	int64_t received_ns, done_ns;
 	struct outcome *outcomes;
 	size_t count;
+	json_t *merged; /* outcomes of steps with a referee, as above */
 };
 
 /* Reads whatever a runner sent. The caller ends it with completion_clear. [any] */

@@ -165,9 +165,11 @@ plan_share(struct plan *plan, const json_t *earlier)
 	json_t *steps = json_object_get(plan->json, "steps");
 	for (size_t i = 0; i < plan->count && i < json_array_size(earlier); i++) {
 		bool task_only = plan->steps[i].task_only, complete = plan->steps[i].complete;
+		bool task_files = plan->steps[i].task_files;
 		json_array_set_new(steps, i, share_step(json_array_get(steps, i), json_array_get(earlier, i)));
 		plan->steps[i] = read_step(json_array_get(steps, i));
 		plan->steps[i].task_only = task_only;
+		plan->steps[i].task_files = task_files;
 		plan->steps[i].complete = complete;
 	}
 }
@@ -252,6 +254,7 @@ static int
 check_step(const struct plan *plan, size_t index, const struct plan *runs, struct kettle_error *err)
 {
 	const struct plan_step *step = &plan->steps[index];
+	static const char *const apart[] = {"inputs", "env", "warm"};
 	const json_t *referee = json_object_get(step->json, "referee"), *solver = json_object_get(step->json, "solver");
 	bool argv = json_object_get(step->json, "argv");
 	if (find_plan_step(plan, index, step->id))
@@ -260,6 +263,10 @@ check_step(const struct plan *plan, size_t index, const struct plan *runs, struc
 	if (rc == 0 && (!referee != !solver || argv == !!referee))
 		rc = kettle_fail(
 			err, KETTLE_EINVAL, "the step `%s` must have either `argv` or both `referee` and `solver`.", step->id);
+	for (size_t i = 0; rc == 0 && referee && i < ARRAY_SIZE(apart); i++)
+		if (json_object_get(step->json, apart[i]))
+			rc = kettle_fail(err, KETTLE_EINVAL,
+				"the step `%s` has `%s` itself, and not its `referee` and `solver` each.", step->id, apart[i]);
 	if (rc == 0)
 		rc = check_inputs(plan, index, step->json, err);
 	if (rc == 0)
@@ -302,8 +309,8 @@ check_run(const struct plan_step *step, const struct plan_step *run, struct kett
 	/* A profiler may do more than a run, so only the mode that counts for nothing has one. */
 	if (!touched && json_object_get(step->json, "profile") && strcmp(run->mode, "profile") != 0)
 		touched = "profile";
-	if (!touched && !keeps(json_object_get(step->json, "env"), json_object_get(run->json, "env")) &&
-		!json_object_get(step->json, "referee"))
+	const json_t *referee = json_object_get(step->json, "referee");
+	if (!touched && !keeps(json_object_get(referee ? referee : step->json, "env"), json_object_get(run->json, "env")))
 		touched = "env";
 	json_array_each(json_object_get(run->json, "needs"), need)
 		if (!list_has_text(json_object_get(step->json, "needs"), json_string_value(need)))
@@ -345,6 +352,33 @@ step_before(const struct plan *plan, const struct plan_step *step, const char *i
 		if (strcmp(other->id, id) == 0)
 			return other;
 	return NULL;
+}
+
+/*
+ * Whether no submission has a part in what a process reads: files of the task, and outputs of steps of which that is known
+ * to be so.
+ */
+static bool
+reads_task_files(const struct plan *plan, const struct plan_step *step, const json_t *process, const char *submission)
+{
+	json_object_each(json_object_get(process, "inputs"), name, input) {
+		const char *file = json_text_or_null(input, "file"), *from = json_text_or_null(input, "step");
+		const struct plan_step *maker = from ? step_before(plan, step, from) : NULL;
+		if ((file && strcmp(file, submission) == 0) || (from && (!maker || !maker->task_files)))
+			return false;
+	}
+	return true;
+}
+
+/* Nothing of the submission may get into the process that judges it, whatever it imports or finds in a cache. */
+static int
+check_referee(const struct plan *plan, const struct plan_step *step, const char *submission, struct kettle_error *err)
+{
+	const json_t *referee = json_object_get(step->json, "referee");
+	if (!referee || reads_task_files(plan, step, referee, submission))
+		return 0;
+	return kettle_fail(
+		err, KETTLE_EINVAL, "the referee of the step `%s` reads what the submission has a part in.", step->id);
 }
 
 /* Whether the step builds only from files of the task and outputs of other such steps. */
@@ -410,6 +444,12 @@ remove_jit_caches(const json_t *task, json_t *plan)
 }
 
 static int
+invalid_plan(const struct language *language, const struct kettle_error *why, struct kettle_error *err)
+{
+	return kettle_fail(err, KETTLE_EINTERNAL, "The language %s made an invalid plan: %s", language->name, why->message);
+}
+
+static int
 complete_plan(const struct language *language, plan_fn make, const json_t *bundle, const char *code, const char *mode,
 	const json_t *device, const json_t *runs, struct plan **ret_plan, struct kettle_error *err)
 {
@@ -436,17 +476,20 @@ complete_plan(const struct language *language, plan_fn make, const json_t *bundl
 	else
 		rc = check_plan(plan, runs, &inner);
 	if (rc)
-		return kettle_fail(
-			err, KETTLE_EINTERNAL, "The language %s made an invalid plan: %s", language->name, inner.message);
+		return invalid_plan(language, &inner, err);
 	remove_jit_caches(request.task, plan);
 	mark_ranges(files, request.submission, plan);
-	*ret_plan = plan_read(STEAL(plan));
+	AUTO_PLAN struct plan *whole = plan_read(STEAL(plan));
 	bool complete = promises_complete(files, request.submission);
-	for (size_t i = 0; i < (*ret_plan)->count; i++) {
-		struct plan_step *step = &(*ret_plan)->steps[i];
-		step->task_only = is_task_only(*ret_plan, step, request.submission);
+	for (size_t i = 0; i < whole->count; i++) {
+		struct plan_step *step = &whole->steps[i];
+		step->task_only = is_task_only(whole, step, request.submission);
+		step->task_files = reads_task_files(whole, step, step->json, request.submission);
 		step->complete = complete && step->run;
+		if (check_referee(whole, step, request.submission, &inner) != 0)
+			return invalid_plan(language, &inner, err);
 	}
+	*ret_plan = STEAL(whole);
 	return 0;
 }
 

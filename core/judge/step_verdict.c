@@ -477,6 +477,8 @@ read_outcome(const struct reader *reader)
 	else if (outcome->signal.value > 0)
 		FAIL(reader, "%s was terminated by signal %lld (%s).", reader->name, (long long)outcome->signal.value,
 			signal_meaning(outcome->signal.value));
+	else if (outcome->left_early)
+		FAIL(reader, "%s ended with exit status 0 before its tests were over.", reader->name);
 	else if (!exit_passes(reader))
 		read_exit(reader, outcome->exit.given ? outcome->exit.value : -1);
 	else if (!result_passes(reader) || outcome->result_error)

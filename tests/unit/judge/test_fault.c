@@ -134,10 +134,129 @@ test_claimed(void **state)
 	}
 }
 
+/* ---- by a step with a referee ---- */
+
+#define SOLVER(members) ", \"solver\": {" members "}"
+#define PAIR(state, status, members) "{\"step\": \"s\", \"state\": \"" state "\", \"exit\": " status members "}"
+#define LOST ", \"result\": {\"solver\": \"gone\", \"check\": \"fail\"}"
+#define FAILED ", \"result\": {\"check\": \"fail\"}"
+#define TRACE ", \"stderr\": {\"text\": \"Traceback\\nValueError: no\\n\"}"
+
+/* How its solver ends explains a failure, if that was first; else the referee's word counts. */
+static void
+test_pair(void **state)
+{
+	static const struct {
+		const char *outcome, *part, *blame;
+		bool claimed;
+	} cases[] = {
+		{PAIR("limit", "112",
+			 ", \"limit\": \"memory\", \"limit_value\": 268435456" FAILED SOLVER(
+				 "\"limit\": \"memory\", \"exit\": null")),
+			"limit of 256 MiB", "participant", false},
+		{PAIR("limit", "112", ", \"limit\": \"wall\", \"limit_value\": 3" FAILED SOLVER("\"limit\": \"wall\"")),
+			"limit of 3 s", "participant", false},
+		{PAIR("failed", "112", FAILED SOLVER("\"first\": true, \"exit\": null, \"signal\": 11")), "signal 11 (",
+			"participant", false},
+		{PAIR("failed", "112", FAILED SOLVER("\"first\": true, \"exit\": 1" TRACE)), "status 1: ValueError: no",
+			"participant", false},
+		{PAIR("failed", "112", LOST SOLVER("\"first\": false, \"exit\": 1" TRACE)), "status 1: ValueError: no",
+			"participant", false},
+		/* Without a solver, a referee has not failed by itself. */
+		{PAIR("failed", "113", CLAIMS("task") SOLVER("\"first\": true, \"exit\": 1" TRACE)), "status 1: ValueError: no",
+			"participant", false},
+		{PAIR("failed", "113", CLAIMS("task") SOLVER("\"first\": true, \"exit\": 113" TRACE)),
+			"status 113: ValueError: no", "participant", false},
+		{PAIR("failed", "113", CLAIMS("task") SOLVER("\"first\": false, \"exit\": 1" TRACE)), "status 113", "task",
+			true},
+		{PAIR("failed", "110", CLAIMS("machine") SOLVER("\"stopped\": true, \"exit\": null")), "status 110", "machine",
+			true},
+		{PAIR("failed", "110", CLAIMS("machine") SOLVER("\"first\": true, \"exit\": 0")), "status 110", "machine",
+			true},
+		/* One that left, or was done. */
+		{PAIR("failed", "112", LOST SOLVER("\"first\": true, \"exit\": 0")), "status 0 before", "participant", false},
+		{PAIR("failed", "112", FAILED SOLVER("\"first\": true, \"exit\": 0")), "reported a failure", "participant",
+			false},
+		{PAIR("failed", "112", LOST SOLVER("\"stopped\": true, \"exit\": null")), "reported a failure", "participant",
+			false},
+		/* One that never began. */
+		{PAIR("failed", "112",
+			 LOST ", \"error\": \"It is no program.\"" SOLVER("\"first\": true, \"exit\": null, \"signal\": null")),
+			"begin: It is no program.", "participant", false},
+		/* Nonsense of a machine. */
+		{PAIR("failed", "112", FAILED SOLVER("\"first\": 1, \"exit\": \"1\", \"stdout\": [], \"limit\": 3")),
+			"reported a failure", "participant", false},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct step_result result = judge("run", cases[i].outcome, NULL);
+		if (!result.blame || strcmp(result.blame, cases[i].blame) != 0 || result.claimed != cases[i].claimed ||
+			!strstr(result.why.message, cases[i].part))
+			fail_msg("case %zu: %s, %s claimed: %s", i, result.blame ? result.blame : "nobody is to blame",
+				result.claimed ? "is" : "is not", result.why.message);
+	}
+}
+
+static json_t *explained; /* the outcome that a language got */
+
+static json_t *
+keep_explained(const json_t *step, const json_t *outcome)
+{
+	(void)step;
+	explained = json_deep_copy(outcome);
+	return NULL;
+}
+
+/* A language sees how the process of the submission ended and what it printed, as of a step of one process. */
+static void
+test_pair_explained(void **state)
+{
+#define BOTH(solver) \
+	", \"stdout\": {\"text\": \"r1\\n\", \"bytes\": 3, \"cut\": 0}, \"stderr\": {\"text\": \"r2\", \"bytes\": 9, " \
+	"\"cut\": 7}, \"warm\": true, \"memory_peak\": 5" SOLVER( \
+		"\"stdout\": {\"text\": \"s1\", \"bytes\": 2, \"cut\": 1}, \"stderr\": {\"text\": \"s2\\n\", \"bytes\": " \
+		"3}, \"memory_peak\": 9, " solver)
+	static const struct {
+		const char *outcome, *out, *err;
+		int status;
+		bool warm;
+	} cases[] = {
+		{PAIR("failed", "112", FAILED BOTH("\"first\": true, \"exit\": 4")), "s1", "s2\n", 4, false},
+		{PAIR("failed", "112", FAILED BOTH("\"stopped\": true, \"exit\": null, \"warm\": true")), "s1\nr1\n", "s2\nr2",
+			112, true},
+		{PAIR("passed", "0", FAILED BOTH("\"first\": true, \"exit\": 4")), "s1\nr1\n", "s2\nr2", 0, false},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *json = json_pack("{s:s}", "kind", "run"), *task = json_object(),
+						 *done = json_pack(
+							 "{s:s, s:[o]}", "status", "done", "outcomes", json_loads(cases[i].outcome, 0, NULL));
+		AUTO_COMPLETION struct completion completion = completion_read(done);
+		const struct plan_step step = {.json = json, .id = "s", .title = "s", .run = true, .mode = "test", .index = -1};
+		const struct outcome *outcome = completion_outcome(&completion, "s");
+		struct step_result result;
+		py_hooks.interpret = keep_explained;
+		step_result_read(language_find(languages, "py"), task, &step, outcome, &result);
+		py_hooks.interpret = NULL;
+		AUTO_JSON json_t *seen = explained;
+		explained = NULL;
+		assert_string_equal(json_string_value(json_object_get(json_object_get(seen, "stdout"), "text")), cases[i].out);
+		assert_string_equal(json_string_value(json_object_get(json_object_get(seen, "stderr"), "text")), cases[i].err);
+		assert_int_equal(json_integer_value(json_object_get(seen, "exit")), cases[i].status);
+		assert_non_null(json_object_get(seen, "solver"));
+		assert_string_equal(outcome->out.text, cases[i].out);
+		assert_int_equal(outcome->memory_peak.value, 9);
+		assert_int_equal(outcome->warm, cases[i].warm);
+		assert_int_equal(outcome->err.cut, cases[i].status == 4 ? 0 : 7);
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_fault),
 	cmocka_unit_test(test_stage),
 	cmocka_unit_test(test_claimed),
+	cmocka_unit_test(test_pair),
+	cmocka_unit_test(test_pair_explained),
 };
 
 UNIT_TESTS(test_fault, .setup = languages_setup, .teardown = languages_teardown);

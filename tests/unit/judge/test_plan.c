@@ -247,6 +247,42 @@ MISTAKE(escape, json_array_append_new(steps,
 					json_pack("{s:s, s:s, s:[s], s:[s]}", "id", "b", "kind", "build", "argv", "t", "outputs", "../a")))
 MISTAKE(no_argv, json_object_del(step_at(plan, 0), "argv"))
 MISTAKE(half, add_member(plan, 0, "solver", json_pack("{s:[s]}", "argv", "x")))
+
+/* Makes the first run a step of referee and solver, whose referee has these inputs. */
+static int
+make_pair(json_t *plan, json_t *inputs, bool keeps_env)
+{
+	json_t *step = step_at(plan, 0), *env = json_incref(json_object_get(step, "env"));
+	static const char *const own[] = {"argv", "inputs", "env", "warm"};
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		(void)json_object_del(step, own[i]);
+	json_t *referee = json_pack("{s:[s], s:o}", "argv", "x", "inputs", inputs);
+	if (keeps_env && env)
+		json_object_set(referee, "env", env);
+	json_decref(env);
+	return json_object_set_new(step, "referee", referee) ||
+		   add_member(plan, 0, "solver", json_pack("{s:[s]}", "argv", "x"));
+}
+
+/* A prepare step that reads this file of the plan. */
+static int
+add_prepare(json_t *plan, const char *file)
+{
+	return json_array_insert_new(json_object_get(plan, "steps"), 0,
+		json_pack("{s:s, s:s, s:[s], s:[s], s:{s:{s:s}}}", "id", "warm-up", "kind", "prepare", "argv", "x", "outputs",
+			"cache", "inputs", "a", "file", file));
+}
+
+static int
+make_prepared_pair(json_t *plan, const char *file)
+{
+	return make_pair(plan, json_pack("{s:{s:s, s:s}}", "out/cache", "step", "warm-up", "output", "cache"), true) ||
+		   add_prepare(plan, file);
+}
+MISTAKE(mixed, make_pair(plan, json_object(), true) || add_member(plan, 0, "warm", json_pack("{s:s}", "tool", "x")))
+MISTAKE(pair_env, make_pair(plan, json_object(), false))
+MISTAKE(pair_reads, make_pair(plan, json_pack("{s:{s:s}}", "a", "file", "submission.py"), true))
+MISTAKE(pair_cache, make_prepared_pair(plan, "submission.py"))
 MISTAKE(missing, json_array_remove(steps, 5))
 MISTAKE(extra, json_array_append_new(steps, json_pack("{s:s, s:s, s:[s]}", "id", "more", "kind", "run", "argv", "x")))
 MISTAKE(pass, add_member(plan, 0, "pass", json_pack("{s:[i, i]}", "exit", 0, 1)))
@@ -322,6 +358,47 @@ test_allowed(void **state)
 		fail_msg("%s", err.message);
 }
 
+static void
+test_pair_mistakes(void **state)
+{
+	static const struct {
+		int (*plan)(const struct kettle_plan_request *request, json_t *plan);
+		const char *part;
+	} mistakes[] = {
+		{mistake_mixed, "has `warm` itself"},
+		{mistake_pair_env, "`env` of the run"},
+		{mistake_pair_reads, "submission has a part"},
+		{mistake_pair_cache, "submission has a part"},
+	};
+	(void)state;
+	AUTO_JSON json_t *bundle = read_task("tests/fixtures/tasks/set/allreduce_py");
+	for (size_t i = 0; i < ARRAY_SIZE(mistakes); i++) {
+		json_t *plan = NULL;
+		struct kettle_error err = {0};
+		py_hooks.plan = mistakes[i].plan;
+		int rc = make_plan(bundle, "ranked", &plan, &err);
+		py_hooks.plan = NULL;
+		json_decref(plan);
+		assert_int_equal(rc, KETTLE_EINTERNAL);
+		assert_non_null(strstr(err.message, mistakes[i].part));
+	}
+}
+
+MISTAKE(pair_allowed, make_prepared_pair(plan, "eval.py"))
+
+static void
+test_pair_allowed(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *bundle = read_task("tests/fixtures/tasks/set/allreduce_py"), *plan = NULL;
+	struct kettle_error err = {0};
+	py_hooks.plan = mistake_pair_allowed;
+	int rc = make_plan(bundle, "ranked", &plan, &err);
+	py_hooks.plan = NULL;
+	if (rc)
+		fail_msg("%s", err.message);
+}
+
 /* A task may want every run to begin without what compilers left in others. */
 MISTAKE(cached, add_member(plan, 0, "jit", json_pack("{s:s}", "folder", "cache")))
 
@@ -361,6 +438,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_not_loaded),
 	cmocka_unit_test(test_mistakes),
 	cmocka_unit_test(test_allowed),
+	cmocka_unit_test(test_pair_mistakes),
+	cmocka_unit_test(test_pair_allowed),
 	cmocka_unit_test(test_jit_cache),
 };
 
