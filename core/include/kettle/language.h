@@ -79,8 +79,9 @@ struct kettle_language {
 	 * Returns {"passed": bool, "state": "passed"|"failed"|"timed_out"|"error", "message": sentence or null, "blame":
 	 * "participant"|"task"|"machine", "retry": bool (an error of the machine: whether another attempt may help; absent:
 	 * true), "lacks": what the machine lacks for it, where that is the reason}. It may explain a failure or turn a pass
-	 * into one, but not the reverse. For a step of a secret run its message is not shown. NULL: the core's own reading
-	 * (exit status, limits, the POPCORN result protocol).
+	 * into one, but not the reverse. For a step of a secret run its message is not shown. The outcome of a
+	 * step with a referee reads like that of one process: of the one that explains the failure. NULL: the core's own
+	 * reading (exit status, limits, the POPCORN result protocol).
 	 */
 	int (*interpret)(
 		void *self, const json_t *step, const json_t *outcome, json_t **ret_result, struct kettle_error *err);
