@@ -79,13 +79,20 @@ is_lost(const json_t *json)
 	return member_is(json_object_get(json, "result"), "solver", "gone");
 }
 
+/* Whether the referee reports a fault, and not because it lost the solver: then it has found it by itself. */
+static bool
+is_found(const json_t *json)
+{
+	return json_object_get(json_object_get(json, "result"), "fault") && !is_lost(json);
+}
+
 /* Whether a step failed because of how its solver ended: by a limit, or by itself. */
 static bool
 is_solvers(const json_t *json, const json_t *solver)
 {
 	bool by_itself = member_true(solver, "first") || (is_lost(json) && !member_true(solver, "stopped"));
 	const json_t *status = json_object_get(solver, "exit");
-	if (member_is(json, "state", "passed"))
+	if (member_is(json, "state", "passed") || is_found(json))
 		return false;
 	if (json_is_string(json_object_get(solver, "limit")) || member_is(json, "state", "limit"))
 		return json_is_string(json_object_get(solver, "limit"));

@@ -162,11 +162,12 @@ test_pair(void **state)
 			"participant", false},
 		{PAIR("failed", "112", LOST SOLVER("\"first\": false, \"exit\": 1" TRACE)), "status 1: ValueError: no",
 			"participant", false},
-		/* Without a solver, a referee has not failed by itself. */
-		{PAIR("failed", "113", CLAIMS("task") SOLVER("\"first\": true, \"exit\": 1" TRACE)), "status 1: ValueError: no",
-			"participant", false},
-		{PAIR("failed", "113", CLAIMS("task") SOLVER("\"first\": true, \"exit\": 113" TRACE)),
-			"status 113: ValueError: no", "participant", false},
+		/* A referee that has lost its solver has not failed by itself; one that does not report that has. */
+		{PAIR("failed", "113",
+			 ", \"result\": {\"fault\": \"task\", \"solver\": \"gone\"}" SOLVER("\"first\": true, \"exit\": 1" TRACE)),
+			"status 1: ValueError: no", "participant", false},
+		{PAIR("failed", "113", CLAIMS("task") SOLVER("\"first\": true, \"exit\": 113" TRACE)), "status 113", "task",
+			true},
 		{PAIR("failed", "113", CLAIMS("task") SOLVER("\"first\": false, \"exit\": 1" TRACE)), "status 113", "task",
 			true},
 		{PAIR("failed", "110", CLAIMS("machine") SOLVER("\"stopped\": true, \"exit\": null")), "status 110", "machine",
