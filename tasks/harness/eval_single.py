@@ -5,21 +5,22 @@
   ref_kernel(data)                                 the right output
   check_implementation(output, expected) -> bool   whether an output is as right as that
 
-and the submission, train.py, defines custom_kernel(data). Started as `python3 eval_single.py <mode> <cases file>`. It
-checks ten fresh inputs; for times it warms up ten times and takes one hundred calls, each with fresh inputs, checked, on
-a copy. How that is done, and what is safe, is in eval.py, which reads KETTLE_SECRET_FD too. `score:` with the seconds is
-printed for people alone.
+and the submission, train.py, defines custom_kernel(data). Both halves are this file: the one with the result channel,
+started as `python3 eval_single.py <mode> <cases file>`, is the referee. It has ten fresh inputs checked; for times ten
+calls warm up and one hundred are taken, each with fresh inputs, checked, on a copy. How that is done, and what is safe,
+is in eval.py. `score:` with the seconds is printed for people alone.
 """
+import os
 import sys
 
-import eval as harness
-
-SETTINGS = {"inputs": 10, "warmup": 10, "benchmark": (100, 100), "leaderboard": (100, 100), "prints_score": True}
+TIMED = (10, 100, 100)
+CALLS = {"test": (10,), "benchmark": TIMED, "leaderboard": TIMED, "profile": (2,)}
 
 
 def load():
     import reference
     from reference import check_implementation, generate_input, ref_kernel
+    from solver import Task
     from utils import set_seed
     yield
     from train import custom_kernel
@@ -30,8 +31,12 @@ def load():
 
     def check(data, output):
         return check_implementation(output, ref_kernel(data))
-    yield harness.Task(generate, custom_kernel, check, reference)
+    yield Task(generate, custom_kernel, check, reference)
 
 
 if __name__ == "__main__":
-    harness.main(sys.argv, load, SETTINGS)
+    if "POPCORN_FD" in os.environ:
+        import eval
+        eval.main(sys.argv, load, CALLS, prints_score=True)
+    import solver
+    solver.main(load)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""For authors of Python tasks: seeds, comparison with a reference, a cold cache; and functions of the harness that use
-the machine: copies, clocks, calibrators, a closed worker. torch and numpy are both optional: those that a task has
+"""For authors of Python tasks: seeds, comparison with a reference, a cold cache, a closed worker; and what eval.py and
+solver.py share: cases, copies, clocks, calibrators, scores. torch and numpy are both optional: those that a task has
 imported are used."""
 import os
 import sys
 from binascii import crc32
 from time import perf_counter_ns as now_ns
 
+WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 SHOWN = 5  # places that a comparison names
 MAX_MESSAGE = 4000  # characters of a message to the participant
 MORE = "\f"  # in a reason: in front of what is shown only to who wants to know more
@@ -18,7 +19,6 @@ TILE_SIDE, TILE_ROUNDS = 48, 16  # about 0.1 ms; so small that no library gives 
 CUDA_SIDE = 1024  # of the matrices of the CUDA calibrator
 CACHE = max(int(os.environ.get("KETTLE_CPU_CACHE", 32 << 20)), 4 << 20)  # bytes that the processor's caches hold
 TRACE, MAX_TRACE = "out/trace.json.gz", 64 << 20  # what torch's profiler saw, and how many bytes of it are kept
-ENDINGS = 400  # rounds of 5 ms until children that do not end are given up
 IDLE_SYNCHRONIZE = 50000  # ns that waiting for an idle device takes at most
 
 
@@ -212,6 +212,48 @@ def make_match_reference(reference, **tolerances):
     def check_implementation(data, output):
         return match_reference(data, output, reference, **tolerances)
     return check_implementation
+
+
+# ---- Cases ----
+
+class BadCase(Exception):
+    """A case that makes no sense, or another mistake of the task."""
+
+
+def is_word(text):
+    return text != "" and WORD.issuperset(text)
+
+
+def parse_integer(text):
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise BadCase(f"`{text}` is not a valid value: use an integer, True, False, [1, 2] or a word")
+    return int(text)
+
+
+def parse_value(text):
+    """One value: an integer, True, False, a list of integers, or a word."""
+    if text[:1] == "[" and text[-1:] == "]":
+        inner = text[1:-1].strip()
+        return [parse_integer(item.strip()) for item in inner.split(",")] if inner else []
+    if text in ("True", "False"):
+        return text == "True"
+    return text if is_word(text) and not text.isdigit() else parse_integer(text)
+
+
+def parse_case(line):
+    """`key: value; key: value` as a dict. Raises BadCase, with a sentence, for a line that has not this form."""
+    case = {}
+    for pair in line.strip().removesuffix(";").split(";"):
+        key, colon, value = (part.strip() for part in pair.partition(":"))
+        if not colon:
+            raise BadCase(f"`{pair.strip()}` in a case is not of the form `key: value`")
+        if not is_word(key):
+            raise BadCase(f"`{key}` is not a valid key: use letters, digits and _")
+        if key in case:
+            raise BadCase(f"`{key}` occurs twice in the case `{line.strip()}`")
+        case[key] = parse_value(value)
+    return case
 
 
 # ---- Reasons ----
@@ -464,52 +506,6 @@ def lacks_device():
     return bool(built) and not torch.cuda.is_available()
 
 
-def device_fails():
-    """The result of lacks_device in a process of its own, without the submission."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            import torch  # noqa: F401
-            os._exit(lacks_device())
-        except BaseException:
-            os._exit(2)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 1
-
-
-def adopt():
-    """Makes this process the parent of what its children leave behind, so that end_children() finds it."""
-    try:
-        import _ctypes  # all of ctypes takes some ms to import
-        prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")
-        _ctypes.call_function(prctl, (36, 1, 0, 0, 0))  # PR_SET_CHILD_SUBREAPER
-    except (ImportError, AttributeError, OSError):
-        pass
-
-
-def has_parent(pid, parent):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return int(file.read().rpartition(")")[2].split()[1]) == parent
-    except OSError:  # it has gone, or it is another user's
-        return False
-
-
-def end_children():
-    """Ends all children and what they have left behind. False: some live on, or hide."""
-    from time import sleep
-    for _ in range(ENDINGS):
-        try:
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        except ChildProcessError:
-            return True
-        for pid in os.listdir("/proc") if os.path.isdir("/proc") else ():
-            if pid.isdigit() and has_parent(pid, os.getpid()):
-                os.kill(int(pid), 9)  # what it has started is a child in the next round
-        sleep(0.005)
-    return False
-
-
 def confine():
     """
     Puts this process, and all that it starts from here on, into a Landlock domain of its own: it may do what it could do
@@ -566,12 +562,31 @@ def keep_memory():
         pass
 
 
-# ---- Times and what they tell: for the harness ----
+# ---- What referee and solver share ----
+
+# Whose import takes long, and that a warm interpreter may have ready; no text here names a part of torch, which would be a use.
+WATCHED = ["torch." + part for part in ("_dynamo", "_inductor.compile_fx")] + "triton jax numba cupy helion cutlass".split()
+
+
+def take_number(name):
+    """A number out of the environment, where it is not left; None where there is none."""
+    text = os.environ.pop(name, "")
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def write_all(fd, text):
+    data = text.encode("utf-8", "replace")
+    while data:
+        data = data[os.write(fd, data):]
+
+
+# ---- Times and what they tell ----
 
 PARTS, STUDENT = 8, 2.36  # parts of the time that show a drift; 95 % with seven degrees of freedom
 MAX_TIME = 10**15  # ns of one call: eleven days
 OWN = "-own-"  # in the name of a task's own calibrator
 MAX_SPREAD = 0.5  # of runs, as part of a ratio
+
 
 def flush_streams():
     """What was printed, whatever the submission has made of the streams of Python."""

@@ -142,7 +142,8 @@ def wait_all(started, observer):
 
 
 def printed_by(outcomes):
-    texts = [outcome.get(stream) or {} for outcome in outcomes for stream in ("stdout", "stderr")]
+    processes = [process for outcome in outcomes for process in (outcome, outcome.get("solver") or {})]
+    texts = [process.get(stream) or {} for process in processes for stream in ("stdout", "stderr")]
     return "".join(text.get("text", "") + "\n" for text in texts)
 
 

@@ -90,6 +90,47 @@ test_bytecode(void **state)
 	assert_int_equal(json_array_size(at(own, "steps")), 2);
 }
 
+static const char pair_config[] = "{\"main\": \"eval.py\", \"solver\": \"solver.py\"}";
+static const char pair_files[] = "submission.py task.py eval.py solver.py";
+
+/* The member of a run's step, or of its referee or its solver. */
+static const json_t *
+of_process(const json_t *made, const char *process, const char *key)
+{
+	return at(at(plans_step(made, "secret-test"), process), key);
+}
+
+/* With a solver the submission, its caches and the modules that it uses are in that process alone. */
+static void
+test_pair(void **state)
+{
+	(void)state;
+	void *mine = plans_self;
+	void *other = plans_instance(json_pack(
+		"{s:s, s:s, s:b, s:[s, s]}", "python", "python3", "prepare", "always", "warm", 1, "preload", "numpy", "torch"));
+	plans_self = other;
+	AUTO_JSON json_t *made = good_plan((struct given){pair_files, "import torch\n", pair_config, NULL});
+	const json_t *step = plans_step(made, "secret-test");
+	static const char *const absent[] = {"argv", "env", "inputs", "warm"};
+	for (size_t i = 0; i < ARRAY_SIZE(absent); i++)
+		assert_null(at(step, absent[i]));
+	plans_expect_words(of_process(made, "referee", "argv"), "python3 .kettle/run.py eval.py test cases.txt");
+	plans_expect_words(of_process(made, "solver", "argv"), "python3 .kettle/run.py solver.py test");
+	plans_expect_words(of_process(made, "referee", "inputs"), ".kettle/run.py task.py eval.py solver.py __pycache__");
+	plans_expect_words(of_process(made, "solver", "inputs"),
+		".kettle/run.py submission.py task.py eval.py solver.py __pycache__ out/cache");
+	plans_expect_words(at(of_process(made, "solver", "warm"), "preload"), "torch");
+	assert_null(at(of_process(made, "referee", "warm"), "preload"));
+	assert_string_equal(text_at(of_process(made, "referee", "warm"), "tool"), "python3");
+	assert_string_equal(text_at(of_process(made, "solver", "env"), "KETTLE_SUBMISSION"), "submission.py");
+	assert_string_equal(text_at(of_process(made, "referee", "env"), "POPCORN_GPUS"), "2");
+	assert_string_equal(text_at(of_process(made, "solver", "env"), "POPCORN_GPUS"), "2");
+	assert_string_equal(text_at(step, "secret_fd"), "KETTLE_SECRET_FD");
+	assert_non_null(at(step, "jit"));
+	plans_self = mine;
+	kettle_plugin.destroy(other);
+}
+
 /* A seed comes by descriptor, never by the environment. */
 static void
 test_secret(void **state)
@@ -211,14 +252,19 @@ test_refuses(void **state)
 		assert_null(made);
 		assert_string_equal(err.message, bad[i].sentence);
 	}
+	json_t *made = NULL;
+	struct kettle_error err = {0};
+	const struct given lone = {"s.py eval.py", NULL, pair_config, NULL};
+	assert_int_equal(plans_make(given_of(lone, "ranked"), &made, &err), KETTLE_EINVAL);
+	assert_non_null(strstr(err.message, "`solver.py` as `solver`"));
 }
 
 static void
 test_config_schema(void **state)
 {
-	static const char *const bad[] = {
-		"{}", "{\"main\": 5}", "{\"main\": \"\"}", "{\"main\": \"a\", \"sources\": []}", NULL};
-	static const char *const good[] = {"{\"main\": \"eval.py\"}", NULL};
+	static const char *const bad[] = {"{}", "{\"main\": 5}", "{\"main\": \"\"}", "{\"main\": \"a\", \"sources\": []}",
+		"{\"solver\": \"a\"}", "{\"main\": \"a\", \"solver\": \"\"}", NULL};
+	static const char *const good[] = {"{\"main\": \"eval.py\"}", pair_config, NULL};
 	(void)state;
 	plans_schema(good, bad);
 }
@@ -447,7 +493,7 @@ test_table(void **state)
 		buf_printf(&names, "%s ", *name);
 	assert_string_equal(names.data, "Python Triton CuteDSL ");
 	assert_int_equal(language->skeletons_count, 3);
-	assert_int_equal(language->harness_count, 3);
+	assert_int_equal(language->harness_count, 4);
 	AUTO_JSON json_t *tools = language->tools(plans_self);
 	plans_expect_words(tools, "python3");
 }
@@ -485,6 +531,7 @@ test_single_task(void **state)
 	assert_int_equal(submissions, 1);
 	assert_string_equal(json_string_value(json_object_get(json_object_get(files, "reference.py"), "text")), reference);
 	const char *main = json_string_value(json_object_get(json_object_get(task, "config"), "main"));
+	assert_string_equal(json_string_value(json_object_get(json_object_get(task, "config"), "solver")), main);
 	assert_non_null(
 		strstr(json_string_value(json_object_get(json_object_get(files, main), "text")), "ten fresh inputs"));
 	const json_t *start = json_object_get(json_object_get(made, "templates"), "Python");
@@ -526,6 +573,7 @@ setup(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_plan),
 	cmocka_unit_test(test_bytecode),
+	cmocka_unit_test(test_pair),
 	cmocka_unit_test(test_secret),
 	cmocka_unit_test(test_environment),
 	cmocka_unit_test(test_profile),

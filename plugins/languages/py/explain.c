@@ -71,6 +71,14 @@ within(struct span line, const char *what)
 	return memmem(line.start, line.len, what, strlen(what));
 }
 
+/* A variable of the process that has the submission. */
+static const char *
+variable(const json_t *step, const char *name)
+{
+	const json_t *solver = json_object_get(step, "solver");
+	return kettle_json_text(json_object_get(solver ? solver : step, "env"), name);
+}
+
 /* ---- tracebacks ---- */
 
 /* `  File "/job/submission.py", line 12, in f`; faulthandler writes it without the second comma. */
@@ -211,7 +219,7 @@ lacks_device(const char *text)
 static int
 explain_device(const json_t *step, const struct trace *trace, json_t **ret_result, struct kettle_error *err)
 {
-	const char *device = kettle_json_text(json_object_get(step, "env"), EXPLAIN_DEVICE);
+	const char *device = variable(step, EXPLAIN_DEVICE);
 	bool own = trace->inner || (trace->submission && !trace->error.len);
 	return kettle_explain(own ? "failed" : "error", own ? "participant" : "task", false, ret_result, err,
 		"%s needs a CUDA device; %s has none.", own ? "The submission" : "This task",
@@ -264,7 +272,7 @@ listed_frames(const struct trace *trace, const json_t *step)
 	for (size_t i = 0; i < trace->count; i++) {
 		const struct frame *frame = &trace->frames[i];
 		if (i == 0)
-			kettle_sentence_add(&list, " (%s ", kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION));
+			kettle_sentence_add(&list, " (%s ", variable(step, EXPLAIN_SUBMISSION));
 		kettle_sentence_add(&list, "%sline %ld", i ? ", " : "", frame->line);
 		if (frame->function.len && frame->function.start[0] != '<')
 			kettle_sentence_add(&list, " in %.*s", (int)frame->function.len, frame->function.start);
@@ -368,7 +376,7 @@ static int
 explain_failure(const json_t *step, const json_t *outcome, const char *text, const char *reported, json_t **ret_result,
 	struct kettle_error *err)
 {
-	const char *submission = kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION);
+	const char *submission = variable(step, EXPLAIN_SUBMISSION);
 	struct trace trace = find_trace(text, submission), crash;
 	AUTO_JSON json_t *line = json_stringn(trace.error.start ? trace.error.start : "", trace.error.len);
 	const char *error = json_string_value(line);
@@ -398,7 +406,7 @@ explain_outcome(void *self, const json_t *step, const json_t *outcome, json_t **
 	if (kettle_json_is(step, "kind", "prepare") && kettle_json_is(outcome, "state", "failed"))
 		return explain_compilation(text, ret_result, err);
 	if (kettle_json_is(step, "kind", "run") && kettle_json_is(outcome, "limit", "wall") &&
-		find_crash(text, kettle_json_text(json_object_get(step, "env"), EXPLAIN_SUBMISSION), &crash))
+		find_crash(text, variable(step, EXPLAIN_SUBMISSION), &crash))
 		return explain_crash(step, outcome, &crash, ret_result, err);
 	if (!kettle_json_is(step, "kind", "run") || !kettle_json_is(outcome, "state", "failed"))
 		return kettle_explain_nothing(err);

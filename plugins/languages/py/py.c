@@ -2,6 +2,7 @@
 /*
  * The language py: boards in Python, with the packages of its interpreter (numpy, torch, Triton, JAX). A run is the task's
  * `main`, started through run.py, which keeps the seed and the result channel from the processes that the harness starts.
+ * With `solver`, it is a pair: `main`, the referee, has seed, channel and cases, and no submission; `solver` has that.
  * The task's modules are compiled once for all runs (compile.py). Where a submission compiles extensions, a step before
  * the runs imports it once (prepare.py), and every run gets the results.
  */
@@ -40,11 +41,11 @@ extern const char py_run_text[], py_compile_text[], py_prepare_text[], py_header
 struct plan_builder {
 	const struct kettle_plan_request *request;
 	const json_t *options;
-	const char *main;
-	json_t *modules; /* names of the task's modules to compile */
-	json_t *preload; /* names of what a warm interpreter imports; NULL: the runs start cold */
-	json_t *recipes; /* words of the recipes that it follows after the imports */
-	json_t *alone;   /* recipes worth their cost for a job that is the only one; NULL: not even the imports are */
+	const char *main, *solver; /* solver NULL: the harness is one program */
+	json_t *modules;           /* names of the task's modules to compile */
+	json_t *preload;           /* names of what a warm interpreter imports; NULL: the runs start cold */
+	json_t *recipes;           /* words of the recipes that it follows after the imports */
+	json_t *alone; /* recipes worth their cost for a job that is the only one; NULL: not even the imports are */
 	bool prepares;
 	bool extends; /* prepares extensions of torch */
 	json_t *steps;
@@ -85,7 +86,8 @@ static const struct kettle_option options[] = {
 };
 
 static const char config_schema[] = "{\"type\": \"object\", \"additionalProperties\": false, \"required\": [\"main\"],"
-									" \"properties\": {\"main\": {\"type\": \"string\", \"minLength\": 1}}}";
+									" \"properties\": {\"main\": {\"type\": \"string\", \"minLength\": 1},"
+									" \"solver\": {\"type\": \"string\", \"minLength\": 1}}}";
 
 /* The environment of every step. Folders are relative to the job's; run.py makes them absolute. */
 static const struct {
@@ -213,11 +215,12 @@ make_environment(const struct plan_builder *builder, const json_t *prepared)
 /* ---- steps ---- */
 
 static json_t *
-make_inputs(const struct plan_builder *builder, const char *start)
+make_inputs(const struct plan_builder *builder, const char *start, bool submission)
 {
 	json_t *inputs = json_pack("{s:{s:s}}", start, "file", start);
 	json_object_each(builder->request->files, name, contents)
-		json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
+		if (submission || strcmp(name, builder->request->submission) != 0)
+			json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
 	/* Build tools record this header when they compile: without it they would compile again. */
 	if (builder->extends)
 		json_object_set_new(inputs, INCLUDE, json_pack("{s:s}", "text", "#include_next <torch/extension.h>\n"));
@@ -260,7 +263,7 @@ header_step(const struct plan_builder *builder, size_t variant)
 static json_t *
 prepare_step(const struct plan_builder *builder)
 {
-	json_t *inputs = make_inputs(builder, PREPARE);
+	json_t *inputs = make_inputs(builder, PREPARE, true);
 	for (size_t i = 0; builder->extends && i < ARRAY_SIZE(header_variants); i++)
 		json_object_set_new(
 			inputs, header_variants[i].path, json_pack("{s:s, s:s}", "step", header_variants[i].id, "output", HEADER));
@@ -300,29 +303,57 @@ add_profiler(const struct plan_builder *builder, json_t *step)
 		json_array_append_new(json_object_get(step, "artifacts"), json_string(*files));
 }
 
+/* What starts warm: with the modules that task and submission import, or as a bare interpreter. */
+static json_t *
+make_warm(const struct plan_builder *builder, bool submission)
+{
+	const char *python = json_text_or_null(builder->options, "python");
+	if (!builder->preload)
+		return NULL;
+	if (!submission)
+		return json_pack("{s:s}", "tool", python);
+	return json_pack("{s:s, s:O, s:O, s:O*}", "tool", python, "preload", builder->preload, "recipes", builder->recipes,
+		"alone", builder->alone);
+}
+
+/* A process of a run that starts `program` through run.py, with or without the submission. New reference. */
+static json_t *
+make_process(const struct plan_builder *builder, const json_t *prepared, const char *program, bool submission)
+{
+	json_t *argv = json_pack("[s, s, s]", json_text_or_null(builder->options, "python"), RUN, program);
+	json_t *env = make_environment(builder, json_object_get(prepared, "env"));
+	json_t *inputs = make_inputs(builder, RUN, submission);
+	const json_t *args = json_object_get(json_object_get(prepared, "run"), "args");
+	if (builder->solver && submission)
+		json_array_append(argv, json_array_get(args, 0)); /* the mode; the cases are the referee's */
+	else
+		json_array_extend(argv, (json_t *)args);
+	if (submission) {
+		json_object_set_new(env, EXPLAIN_SUBMISSION, json_string(builder->request->submission));
+		json_object_set_new(env, EXPLAIN_DEVICE, json_string(json_text_or_null(builder->request->device, "name")));
+	}
+	if (json_array_size(builder->modules))
+		json_object_set_new(inputs, BYTECODE, json_pack("{s:s, s:s}", "step", EXPLAIN_BYTECODE, "output", BYTECODE));
+	if (submission && builder->prepares)
+		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
+	return json_pack(
+		"{s:o, s:o, s:o, s:o*}", "argv", argv, "env", env, "inputs", inputs, "warm", make_warm(builder, submission));
+}
+
 static json_t *
 run_step(const struct plan_builder *builder, const json_t *prepared, bool first)
 {
-	json_t *step = json_deep_copy(prepared), *inputs = make_inputs(builder, RUN);
-	json_t *argv = json_pack("[s, s, s]", json_text_or_null(builder->options, "python"), RUN, builder->main);
-	json_array_extend(argv, json_object_get(json_object_get(prepared, "run"), "args"));
-	json_t *env = make_environment(builder, json_object_get(prepared, "env"));
-	json_object_set_new(env, EXPLAIN_SUBMISSION, json_string(builder->request->submission));
-	json_object_set_new(env, EXPLAIN_DEVICE, json_string(json_text_or_null(builder->request->device, "name")));
-	json_object_set_new(step, "argv", argv);
-	json_object_set_new(step, "env", env);
+	json_t *step = json_deep_copy(prepared);
+	if (builder->solver) {
+		json_object_del(step, "env");
+		json_object_set_new(step, "referee", make_process(builder, prepared, builder->main, false));
+		json_object_set_new(step, "solver", make_process(builder, prepared, builder->solver, true));
+	} else {
+		json_object_update_new(step, make_process(builder, prepared, builder->main, true));
+	}
 	if (json_object_get(prepared, "secret"))
 		json_object_set_new(step, "secret_fd", json_string("KETTLE_SECRET_FD"));
-	if (json_array_size(builder->modules))
-		json_object_set_new(inputs, BYTECODE, json_pack("{s:s, s:s}", "step", EXPLAIN_BYTECODE, "output", BYTECODE));
-	if (builder->preload)
-		json_object_set_new(step, "warm",
-			json_pack("{s:s, s:O, s:O, s:O*}", "tool", json_text_or_null(builder->options, "python"), "preload",
-				builder->preload, "recipes", builder->recipes, "alone", builder->alone));
 	json_object_set_new(step, "jit", json_pack("{s:s, s:[s, s]}", "folder", CACHE, "tools", "g++", "nvcc"));
-	if (builder->prepares)
-		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
-	json_object_set_new(step, "inputs", inputs);
 	if (strcmp(builder->request->mode, "profile") == 0)
 		add_profiler(builder, step);
 	if (first && builder->prepares)
@@ -377,10 +408,13 @@ modules_of(const struct plan_builder *builder)
 static int
 check_files(const struct plan_builder *builder, struct kettle_error *err)
 {
-	if (!builder->main || !json_object_get(builder->request->files, builder->main))
-		return kettle_fail(err, KETTLE_EINVAL,
-			"The task's config names `%.200s` as `main`, but no entry of its `files` has that name.",
-			builder->main ? builder->main : "");
+	const json_t *config = json_object_get(builder->request->task, "config");
+	static const char *const programs[] = {"main", "solver"};
+	for (size_t i = 0; i < (builder->solver ? 2 : 1); i++)
+		if (!json_object_get(builder->request->files, json_text_or_empty(config, programs[i])))
+			return kettle_fail(err, KETTLE_EINVAL,
+				"The task's config names `%.200s` as `%s`, but no entry of its `files` has that name.",
+				json_text_or_empty(config, programs[i]), programs[i]);
 	json_object_each(builder->request->files, name, contents)
 		if (strncmp(name, FOLDER "/", strlen(FOLDER "/")) == 0)
 			return kettle_fail(err, KETTLE_EINVAL,
@@ -579,6 +613,7 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 		.request = request,
 		.options = ((struct kettle_compiled *)self)->options,
 		.main = json_text_or_null(json_object_get(request->task, "config"), "main"),
+		.solver = json_text_or_null(json_object_get(request->task, "config"), "solver"),
 	};
 	int rc = check_files(&builder, err);
 	if (rc)
@@ -653,6 +688,7 @@ static const struct kettle_skeleton skeletons[] = {
 static const struct kettle_harness_file harness[] = {
 	{.name = "eval.py", .path = "eval.py"},
 	{.name = "eval_single.py", .path = "eval_single.py"},
+	{.name = "solver.py", .path = "solver.py"},
 	{.name = "utils.py", .path = "utils.py"},
 };
 

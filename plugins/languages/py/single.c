@@ -11,7 +11,7 @@
 #define SEED 20250 /* of the test and the benchmark of a single reference file; a ranked run adds the secret one */
 
 /* The harness of boards made of a single reference file, from tasks/harness. */
-extern const char py_eval_single_text[], py_eval_text[], py_utils_text[];
+extern const char py_eval_single_text[], py_eval_text[], py_solver_text[], py_utils_text[];
 
 bool
 single_is_word(char c)
@@ -78,16 +78,23 @@ check_reference(const char *name, const char *text, size_t size, struct kettle_e
 	return 0;
 }
 
+/* The harness's files; the first is both halves. */
+static const struct {
+	const char *name, *text;
+} harness[] = {{"eval_single.py", py_eval_single_text}, {"eval.py", py_eval_text}, {"solver.py", py_solver_text},
+	{"utils.py", py_utils_text}};
+
 static json_t *
 make_task(void)
 {
-	return json_pack("{s:s, s:s, s:{s:s}, s:{s:s},"
-					 " s:[{s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}],"
-					 " s:[{s:i}], s:[{s:i}], s:s}",
-		"lang", "py", "description", single_description, "config", "main", "eval_single.py", "templates", "Python",
-		"train.py", "files", "name", "eval_single.py", "source", "eval_single.py", "name", "eval.py", "source",
-		"eval.py", "name", "utils.py", "source", "utils.py", "name", "reference.py", "source", "reference.py", "name",
-		"train.py", "source", "@SUBMISSION@", "tests", "seed", SEED, "benchmarks", "seed", SEED, "ranking_by", "last");
+	json_t *files = json_array();
+	for (size_t i = 0; i < ARRAY_SIZE(harness); i++)
+		json_array_append_new(files, json_pack("{s:s, s:s}", "name", harness[i].name, "source", harness[i].name));
+	json_array_append_new(files, json_pack("{s:s, s:s}", "name", "reference.py", "source", "reference.py"));
+	json_array_append_new(files, json_pack("{s:s, s:s}", "name", "train.py", "source", "@SUBMISSION@"));
+	return json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:s}, s:o, s:[{s:i}], s:[{s:i}], s:s}", "lang", "py", "description",
+		single_description, "config", "main", harness[0].name, "solver", harness[0].name, "templates", "Python",
+		"train.py", "files", files, "tests", "seed", SEED, "benchmarks", "seed", SEED, "ranking_by", "last");
 }
 
 int
@@ -100,9 +107,10 @@ single_make(void *self, const char *name, const char *text, size_t size, json_t 
 	json_t *reference = json_stringn(text, size);
 	if (!reference)
 		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is not a Python file: it is not UTF-8.", name);
-	*ret_task = json_pack("{s:o, s:{s:{s:s}, s:{s:s}, s:{s:s}, s:{s:o}}, s:{s:{s:s, s:s}}}", "task", make_task(),
-		"files", "eval_single.py", "text", py_eval_single_text, "eval.py", "text", py_eval_text, "utils.py", "text",
-		py_utils_text, "reference.py", "text", reference, "templates", "Python", "file_name", "train.py", "text",
-		single_template);
+	json_t *files = json_pack("{s:{s:o}}", "reference.py", "text", reference);
+	for (size_t i = 0; i < ARRAY_SIZE(harness); i++)
+		json_object_set_new(files, harness[i].name, json_pack("{s:s}", "text", harness[i].text));
+	*ret_task = json_pack("{s:o, s:o, s:{s:{s:s, s:s}}}", "task", make_task(), "files", files, "templates", "Python",
+		"file_name", "train.py", "text", single_template);
 	return 0;
 }

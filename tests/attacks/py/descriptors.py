@@ -7,10 +7,10 @@ import stat
 
 from attack import escaped, honest as custom_kernel, tried
 
-PIPES_OF_ITS_OWN = 2  # requests and answers; its standard error it has twice, for tracebacks
+SOCKETS_OF_ITS_OWN = 1  # for requests and answers; its standard error it has twice, for tracebacks
 
 tried()
-pipes, output = 0, os.fstat(2).st_ino
+sockets, output = 0, os.fstat(2).st_ino
 for name in os.listdir("/proc/self/fd"):
     fd = int(name)
     try:
@@ -19,10 +19,10 @@ for name in os.listdir("/proc/self/fd"):
         continue
     if fd < 3 or what.startswith("/proc/"):
         continue
-    pipes += stat.S_ISFIFO(mode) and os.fstat(fd).st_ino != output
-    if not stat.S_ISFIFO(mode) and not what.startswith("anon_inode:[pidfd"):
+    sockets += stat.S_ISSOCK(mode)
+    if not stat.S_ISSOCK(mode) and os.fstat(fd).st_ino != output:
         escaped(f"descriptor {fd} is {what}")
     if stat.S_ISDIR(mode):
         escaped(f"it leads to {os.listdir(fd)}")
-if pipes > PIPES_OF_ITS_OWN:
-    escaped(f"it has {pipes} pipes")
+if sockets > SOCKETS_OF_ITS_OWN:
+    escaped(f"it has {sockets} sockets")

@@ -1,30 +1,39 @@
 # SPDX-License-Identifier: MIT
 # class: Host: stopped processes; signals to the harness
-# tries: to send the harness any signal at all, by every call that sends one, where the kernel's Landlock keeps them apart.
+# tries: to find the harness, which has the cases and the result channel, among its processes and files, and to send any
+#        signal at all to a process that is not its own, by every call that sends one.
 # expect: passed
+# mode: ranked
 import os
 import signal
 
-from attack import calls, escaped, honest, tried
+from attack import calls, escaped, honest, pids, read, tried
 
-SIGNALS_SCOPED = 6  # the version of Landlock that keeps signals in
+FILES_OF_HARNESS = ("cases.txt", "../cases.txt", "out/cases.txt")
 
 
 def custom_kernel(data):
     tried()
-    library, parent = calls(), os.getppid()
-    if library.syscall(444, None, 0, 1) < SIGNALS_SCOPED:
-        return honest(data)
+    library, own = calls(), {os.getpid(), os.getppid()}
+    for pid in pids():
+        words = read(f"/proc/{pid}/cmdline") or b""
+        if pid not in own and b"eval.py" in words:
+            escaped(f"the harness is process {pid}")
+    for name in FILES_OF_HARNESS:
+        if os.path.exists(name):
+            escaped(f"{name} is there")
+    if any(name.startswith(("POPCORN_FD", "KETTLE_SECRET")) for name in os.environ):
+        escaped("its environment names the harness's descriptors")
+    parent = os.getppid()
     ways = {
-        "kill": lambda: os.kill(parent, 0),
-        "stop": lambda: os.kill(parent, signal.SIGCONT),
-        "pidfd": lambda: signal.pidfd_send_signal(os.pidfd_open(parent), 0),
-        "tgkill": lambda: os.strerror(0) if library.tgkill(parent, parent, 0) == 0 else os.kill(parent, 0),
+        "kill": lambda: os.kill(parent, signal.SIGKILL),
+        "stop": lambda: os.kill(parent, signal.SIGSTOP),
+        "pidfd": lambda: signal.pidfd_send_signal(os.pidfd_open(parent), signal.SIGTERM),
+        "tgkill": lambda: library.tgkill(parent, parent, signal.SIGTERM),
     }
-    for name, send in ways.items():
+    for send in ways.values():
         try:
             send()
-            escaped(f"the harness takes a signal by {name}")
         except OSError:
             pass
     child = os.fork()  # its own are its own

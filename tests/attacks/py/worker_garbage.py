@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # class: Result channel: replacing or filtering file descriptors of the parent
-# tries: to answer the harness in its own pipe with what no worker says: another one each time.
+# tries: to answer the harness in its own socket with what no worker says: another one each time.
 # expect: failed
 # variants: WHAT=0 WHAT=1 WHAT=2 WHAT=3 WHAT=4 WHAT=5 WHAT=6 WHAT=7
 import os
