@@ -14,6 +14,7 @@
 #include "commands/pool_call.h"
 #include "commands/task_choice.h"
 #include "commands/task_try.h"
+#include "model/board.h"
 #include "session/core.h"
 #include "task/competition.h"
 #include "task/folder.h"
@@ -159,10 +160,11 @@ on_checked(const struct pool_call *call, const char *path, const json_t *bundle,
 	bool refused = json_array_size(json_object_get(bundle, "remarks")) > 0 && member_true(call->args, "strict");
 	if (!bundle)
 		return json_pack("{s:s, s:b, s:s?}", "path", path, "ok", 0, "error", error);
-	return json_pack("{s:s, s:b, s:s?, s:O, s:O*, s:I, s:I, s:I, s:O*}", "path", path, "ok", !refused, "error",
+	return json_pack("{s:s, s:b, s:s?, s:O, s:O*, s:s, s:I, s:I, s:I, s:O*}", "path", path, "ok", !refused, "error",
 		refused ? "With `--strict`, remarks are errors." : NULL, "name", json_object_get(bundle, "name"), "lang",
-		json_object_get(task, "lang"), "tests", (json_int_t)json_array_size(json_object_get(task, "tests")),
-		"benchmarks", (json_int_t)json_array_size(json_object_get(task, "benchmarks")), "files",
+		json_object_get(task, "lang"), "judging", BOARD_JUDGING, "tests",
+		(json_int_t)json_array_size(json_object_get(task, "tests")), "benchmarks",
+		(json_int_t)json_array_size(json_object_get(task, "benchmarks")), "files",
 		(json_int_t)json_object_size(json_object_get(bundle, "files")), "remarks", json_object_get(bundle, "remarks"));
 }
 

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/ranking_columns.h"
 #include "commands/command_parts.h"
+#include "model/board.h"
 #include "model/settings.h"
 #include "session/shape.h"
 
@@ -37,6 +38,10 @@ static const char *const earlier_scores[] = {"kept", "left", NULL};
 static const char *const template_sources[] = {"template", "skeleton", NULL};
 
 #define VERSION_HELP "grows with every change of what `leaderboard.show` answers"
+static const char *const judgings[] = {BOARD_JUDGING, NULL};
+#define JUDGING \
+	MEMBER("judging", SHAPE_STRING, .choices = judgings, \
+		.help = "where outputs are checked and timed: in one process with the submission")
 /* A leaderboard as board_object has it. missing: whether the task may be. */
 #define LEADERBOARD(missing) \
 	MEMBER("id", SHAPE_INT), MEMBER("name", SHAPE_STRING), MEMBER("description", SHAPE_STRING), \
@@ -50,7 +55,7 @@ static const char *const template_sources[] = {"template", "skeleton", NULL};
 		MEMBER("after_deadline", SHAPE_STRING, .choices = after_deadline), \
 		MEMBER("creator", SHAPE_STRING, .help = "the user's name"), MEMBER("created", SHAPE_TIME), \
 		MEMBER("opens", SHAPE_TIME, .null = true), \
-		MEMBER("ended", SHAPE_BOOL, .help = "whether its deadline has passed")
+		MEMBER("ended", SHAPE_BOOL, .help = "whether its deadline has passed"), JUDGING
 #define REMARKS MEMBER("remarks", ARRAY(SHAPE_STRING), .help = "sentences about the task and the deadline")
 static const struct shape leaderboard_shape[] = {LEADERBOARD(false), {0}};
 static const struct shape rate_limits_shape[] = {MEMBER("leaderboard", SHAPE_STRING),

@@ -353,7 +353,8 @@ board_pick_devices(const struct command_env *env, const json_t *wanted, json_t *
 	"FROM (SELECT device FROM leaderboard_devices d WHERE " \
 	"d.leaderboard = b.id ORDER BY position)) AS gpu_types_json, b.visibility, b.code, b.jit_cache, " \
 	"b.after_deadline, u.name AS creator, b.created_at AS created_iso, b.opens_at AS opens_iso, " \
-	"coalesce(b.deadline_at < ?1, 0) AS ended_bool" with " FROM leaderboards b JOIN tasks t ON " \
+	"coalesce(b.deadline_at < ?1, 0) AS ended_bool, '" BOARD_JUDGING "' AS judging" with \
+	" FROM leaderboards b JOIN tasks t ON " \
 	"t.id = b.task JOIN users u ON u.id = b.creator "
 
 int

@@ -26,6 +26,9 @@ struct board {
 	enum board_code code;
 };
 
+/* Where the outputs of a leaderboard are checked and timed: in the process of the submission. */
+#define BOARD_JUDGING "one process"
+
 /* In SQL on a row of leaderboards b: whether the actor may see it. ?2: board_sees_all, ?3: board_user of the actor. */
 #define BOARD_MAY_SEE \
 	"(?2 OR b.creator = ?3 OR NOT " DB_UNOPENED " AND (b.visibility = 'public' OR EXISTS (SELECT 1 FROM access a " \

@@ -51,8 +51,9 @@ render_board_show(struct run *run, const json_t *result)
 	}
 	if (!run->quiet) {
 		template_put(term,
-			"{*name}  deadline: {deadline?{deadline:time}, {deadline:until}|none}{visibility=closed?  closed}\n", board,
-			NULL);
+			"{*name}  deadline: {deadline?{deadline:time}, {deadline:until}|none}{visibility=closed?  closed}{judging? "
+			" {judging}}\n",
+			board, NULL);
 		const char *description = json_text_or_empty(board, "description");
 		AUTO_FREE char *joined = term->width > 0 ? format_unwrapped(description) : NULL;
 		term_block(term->out, joined ? joined : description, 2, BOARD_DESCRIPTION_LINES);
