@@ -20,6 +20,9 @@
 #include "base/json_access.h"
 #include "base/list.h"
 #include "base/xalloc.h"
+#include "runners/common/remote.h"
+
+#define MAX_SLOTS 1024
 
 struct describe_request {
 	kettle_answer done;
@@ -59,6 +62,12 @@ exec_client_complete(struct exec_client *lines, struct exec_job *job, json_t *co
 	lines->host->job_done(lines->host, ref, completion_take);
 }
 
+json_t *
+exec_client_lost(enum kettle_loss loss, const char *why)
+{
+	return json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(loss), "error", why);
+}
+
 void
 exec_client_lose(struct exec_client *lines, bool written, enum kettle_loss loss, const char *reason)
 {
@@ -79,8 +88,7 @@ exec_client_lose(struct exec_client *lines, bool written, enum kettle_loss loss,
 		lost = job->next;
 		/* A job whose run line was not written has not reached the machine. */
 		enum kettle_loss of_job = loss == KETTLE_LOSS_UNREACHED && job->line ? KETTLE_LOSS_AWAY : loss;
-		lines->host->job_done(lines->host, job->ref,
-			json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(of_job), "error", reason));
+		lines->host->job_done(lines->host, job->ref, exec_client_lost(of_job, reason));
 		free_job(lines, job);
 	}
 }
@@ -195,9 +203,7 @@ begin(struct exec_client *lines)
 	for (struct exec_job *job = lines->jobs, *next; job; job = next) {
 		next = job->next;
 		if (job->line && write_run(lines, job, &err) < 0)
-			exec_client_complete(lines, job,
-				json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(KETTLE_LOSS_NODE_FAULT),
-					"error", err.message));
+			exec_client_complete(lines, job, exec_client_lost(KETTLE_LOSS_NODE_FAULT, err.message));
 	}
 }
 
@@ -248,8 +254,7 @@ refuse_event(struct exec_client *lines, const char *line, const char *why)
 	if (strcmp(name, "done") != 0)
 		return true;
 	AUTO_FREE char *sentence = xasprintf("The report on the job is not read: %s.", why);
-	AUTO_JSON json_t *lost = json_pack("{s:s, s:s, s:s, s:s, s:s}", "event", "done", "job", ref, "status", "lost",
-		"loss", kettle_loss_name(KETTLE_LOSS_PERMANENT), "error", sentence);
+	AUTO_JSON json_t *lost = exec_client_lost(KETTLE_LOSS_PERMANENT, sentence);
 	take_done(lines, job, lost);
 	return true;
 }
@@ -622,11 +627,5 @@ exec_client_capacity(
 	void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
 {
 	(void)self;
-	json_int_t slots = json_object_get(unit, "slots") ? member_int(unit, "slots") : 1;
-	json_int_t prefetch = json_object_get(unit, "prefetch") ? member_int(unit, "prefetch") : 1;
-	if (slots < 1 || slots > 1024 || prefetch < 0 || prefetch > 1024)
-		return kettle_fail(err, KETTLE_EINVAL, "A unit must have 1 to 1024 slots and prefetch 0 to 1024 jobs.");
-	*ret_slots = (unsigned)slots;
-	*ret_prefetch = (unsigned)prefetch;
-	return 0;
+	return unit_capacity(unit, MAX_SLOTS, 1, ret_slots, ret_prefetch, err);
 }

@@ -96,6 +96,8 @@ void exec_client_cancel(struct exec_client *lines, const char *ref);
 void exec_client_complete(struct exec_client *lines, struct exec_job *job, json_t *completion_take);
 /* Frees a job that the owner completes itself. */
 void exec_client_forget(struct exec_client *lines, struct exec_job *job);
+/* The completion of a lost job. New reference. */
+json_t *exec_client_lost(enum kettle_loss loss, const char *why);
 /* Completes all jobs as lost; written: only those whose run line was. UNREACHED becomes AWAY for the others. */
 void exec_client_lose(struct exec_client *lines, bool written, enum kettle_loss loss, const char *reason);
 

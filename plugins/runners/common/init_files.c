@@ -83,26 +83,20 @@ init_file_write(
 	AUTO_FREE char *path = path_join(json_text_or_empty(init->args, "folder"), name), *folder = path_above(path, 1);
 	AUTO_FREE char *old = NULL;
 	size_t old_size = 0;
-	struct kettle_error why = {0}; /* no file is no error */
-	int rc = file_read(path, MAX_FILE, &old, &old_size, &why);
+	int rc = file_read(path, MAX_FILE, &old, &old_size, err);
 	bool same = rc == 0 && old_size == size && memcmp(old, data, size) == 0;
 	if (rc == 0 && !same && !member_true(init->args, "force"))
 		return kettle_fail(err, KETTLE_ECONFLICT,
 			"%s exists and differs from what would be written: give `--force` to replace it.", path);
-	if (rc < 0 && rc != KETTLE_ENOENT) {
-		*err = why;
+	if (rc < 0 && rc != KETTLE_ENOENT)
 		return rc;
-	}
 	const char *state = same ? "unchanged" : rc == 0 ? "replaced" : "created";
-	if (!same) {
-		rc = file_mkdirs(folder, 0777, err);
-		if (rc == 0)
-			rc = file_write(path, data, size, mode, err);
-		if (rc < 0)
-			return rc;
-	}
-	init_file_add(init->files, path, state);
-	return 0;
+	rc = same ? 0 : file_mkdirs(folder, 0777, err);
+	if (rc == 0 && !same)
+		rc = file_write(path, data, size, mode, err);
+	if (rc == 0)
+		init_file_add(init->files, path, state);
+	return rc;
 }
 
 /* Creates the key's file, which must not exist. */
@@ -121,8 +115,7 @@ init_key_write(struct init *init, const char *path, struct kettle_error *err)
 	unsigned char key[SEALED_KEY_SIZE];
 	AUTO_FREE char *there = NULL;
 	size_t size = 0;
-	struct kettle_error why = {0}; /* no file is no error */
-	int rc = file_read(path, MAX_KEY_FILE, &there, &size, &why);
+	int rc = file_read(path, MAX_KEY_FILE, &there, &size, err);
 	const char *state = rc == 0 ? "unchanged" : "created";
 	if (rc == 0) {
 		there[strcspn(there, "\r\n")] = '\0';
@@ -134,8 +127,6 @@ init_key_write(struct init *init, const char *path, struct kettle_error *err)
 		rc = write_new(path, line, err);
 		explicit_bzero(text, strlen(text));
 		explicit_bzero(line, strlen(line));
-	} else {
-		*err = why;
 	}
 	explicit_bzero(key, sizeof(key));
 	if (rc == 0)

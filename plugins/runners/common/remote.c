@@ -24,6 +24,7 @@
 #include "base/list.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "runners/common/exec_client.h"
 
 #define MAX_SLOTS 10000
 
@@ -235,8 +236,7 @@ lost(enum kettle_loss loss, const char *why)
 {
 	AUTO_BUF struct buf clean = {0};
 	(void)utf8_sanitize(why, strlen(why), &clean); /* may quote the remote side */
-	return json_pack(
-		"{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(loss), "error", clean.data ? clean.data : "");
+	return exec_client_lost(loss, clean.data ? clean.data : "");
 }
 
 static void
@@ -300,6 +300,8 @@ int
 remote_configure(struct remote *remote, const json_t *section, struct kettle_error *err)
 {
 	const char *key = json_text_or_null(section, "key");
+	json_decref(remote->init_section);
+	remote->init_section = json_pack("{s:O*}", "exec_archive", json_object_get(section, "exec_archive"));
 	remote->has_key = key != NULL;
 	int rc = key ? sealed_key_parse(key, remote->key, err) : 0;
 	return rc < 0 ? kettle_blame(err, KETTLE_CAUSE_NONE, "key", rc) : 0;
@@ -370,6 +372,7 @@ remote_stop(void *self, kettle_fn done, void *arg)
 void
 remote_close(struct remote *remote)
 {
+	json_decref(remote->init_section);
 	explicit_bzero(remote->key, sizeof(remote->key));
 }
 
@@ -409,7 +412,7 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 	} else {
 		failpoint("remote.stored");
 		job->phase = REMOTE_SENDING;
-		job->since = job->remote->host->monotonic_ms(job->remote->host);
+		job->since = remote_now_ms(job->remote);
 		(void)job->remote->ops->begin(job);
 		if (job->phase == REMOTE_SENDING)
 			remote_step_now(job);
@@ -560,16 +563,14 @@ int
 remote_capacity(void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err)
 {
 	int rc = check_unit(self, unit, err);
-	if (rc < 0)
-		return rc;
-	json_int_t slots = json_object_get(unit, "slots") ? member_int(unit, "slots") : 1;
-	json_int_t prefetch = json_object_get(unit, "prefetch") ? member_int(unit, "prefetch") : 0;
-	if (slots < 1 || slots > MAX_SLOTS || prefetch < 0 || prefetch > MAX_SLOTS)
-		return kettle_fail(
-			err, KETTLE_EINVAL, "A unit must have 1 to %d slots and prefetch 0 to %d jobs.", MAX_SLOTS, MAX_SLOTS);
-	*ret_slots = (unsigned)slots;
-	*ret_prefetch = (unsigned)prefetch;
-	return 0;
+	return rc < 0 ? rc : unit_capacity(unit, MAX_SLOTS, 0, ret_slots, ret_prefetch, err);
+}
+
+int
+remote_run_init(void *self, const json_t *args, kettle_answer done, void *arg, struct kettle_error *err)
+{
+	const struct remote *remote = self;
+	return init_run(remote->host, remote->init_section, args, remote->ops->write_files, done, arg, err);
 }
 
 /* ---- doctors and statuses ---- */
@@ -637,7 +638,7 @@ remote_accepted(struct remote_job *job)
 		return;
 	failpoint("remote.sent");
 	job->phase = REMOTE_SUBMITTED;
-	job->since = job->remote->host->monotonic_ms(job->remote->host);
+	job->since = remote_now_ms(job->remote);
 	free(STEAL(job->envelope));
 }
 
@@ -647,7 +648,7 @@ remote_running(struct remote_job *job)
 	if (job->phase >= REMOTE_ORPHANED || job->running)
 		return;
 	job->running = true;
-	job->since = job->remote->host->monotonic_ms(job->remote->host);
+	job->since = remote_now_ms(job->remote);
 	if (job->report)
 		return;
 	report(job, "started");

@@ -14,6 +14,7 @@
 #include <kettle/runner.h>
 #include <stdbool.h>
 
+#include "runners/common/init_files.h"
 #include "sealed/sealed.h"
 
 #define REMOTE_CANCEL_MS 20000 /* after this a cancelled job is completed, whatever the remote side answers */
@@ -52,7 +53,7 @@ struct remote_ops {
 	void (*fetch)(struct remote_job *job);
 	/* Ends the job on the remote side, in the phases from SENDING to FETCHING and ORPHANED. */
 	void (*cancel)(struct remote_job *job);
-	/* Ends the request that is under way, since the job is cancelled. false: the job waits for the answer first. */
+	/* Ends the request that is under way, since the job is cancelled. false: it waits for the answer. NULL: nothing to end. */
 	bool (*halt)(struct remote_job *job);
 	/* The state was unknown for too long: loses the job unless it has begun. NULL: it is lost as unreached. */
 	void (*give_up)(struct remote_job *job, const char *why);
@@ -73,6 +74,8 @@ struct remote_ops {
 	int (*check)(struct remote *remote, struct kettle_error *err);
 	/* EINVAL: the unit is wrong. */
 	int (*check_unit)(struct remote *remote, const json_t *unit, struct kettle_error *err);
+	/* Writes the files of `runner init` (init_files.h), on a thread of the pool. NULL: the table has its own `init`. */
+	int (*write_files)(struct init *init, struct kettle_error *err);
 };
 
 /* When failed requests are repeated, and for how long. */
@@ -144,6 +147,7 @@ struct remote {
 	struct remote_pace pace; /* set by the runner */
 	bool stopping, ended;    /* ops->end was called */
 	/* for the shared code only */
+	json_t *init_section; /* the part of the section that `init` needs */
 	void *by_ref, *by_name;
 	struct kettle_timer *timer; /* to the next request */
 	uint64_t timer_at;
@@ -184,6 +188,8 @@ int remote_doctor(void *self, const json_t *unit, kettle_answer done, void *arg,
 int remote_status(void *self, kettle_answer done, void *arg, struct kettle_error *err);
 /* EUNAVAIL: ops->check fails, or there is no key; the message says both. */
 int remote_check(void *self, struct kettle_error *err);
+/* `init` by ops->write_files, whose section has only `exec_archive`. */
+int remote_run_init(void *self, const json_t *args, kettle_answer done, void *arg, struct kettle_error *err);
 /* `slots` (1 to 10,000, default 1) and `prefetch` (0 to 10,000, default 0) of the unit. */
 int remote_capacity(
 	void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err);
@@ -218,12 +224,11 @@ void remote_running(struct remote_job *job);
 /* Passes on an event of kettle-exec's --progress, such as {"event": "step", "step", "state"}; drops anything else. */
 void remote_progress(struct remote_job *job, const json_t *event);
 /*
- * The sealed result of the job, in either form, in a file that only this process can change. Takes over fd; reads it
- * on a thread of the pool.
+ * Opens the sealed result of the job on a thread of the pool: the file fd, which only this process can change and which
+ * is taken over, or (path, fd -1) a file that other machines can change: until REMOTE_READS tries failed, the job is
+ * SUBMITTED again.
  */
-void remote_result(struct remote_job *job, int fd_take);
-/* Likewise, in a file that other machines can change: until REMOTE_READS tries failed, the job is SUBMITTED again. */
-void remote_result_file(struct remote_job *job, const char *path);
+void remote_result(struct remote_job *job, int fd_take, const char *path);
 /* There will be no result. The sentence says why. */
 void remote_lost(struct remote_job *job, enum kettle_loss loss, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -235,7 +240,14 @@ void remote_report(struct remote_job *job, json_t *report, const char *why);
 /* The jobs as a status lists them; where: returns the place of a job there, new text or NULL. New reference. */
 json_t *remote_list(const struct remote *remote, char *(*where)(const struct remote_job *job));
 
-/* ---- for all runners of remote machines ---- */
+/* ---- for all runners ---- */
+
+/* Reads `slots` (1 to most, default 1) and `prefetch` (0 to most) of a unit. EINVAL. [any] */
+int unit_capacity(const json_t *unit, int most, unsigned prefetch_default, unsigned *ret_slots, unsigned *ret_prefetch,
+	struct kettle_error *err);
+
+/* The host's monotonic clock, in ms, which all times of jobs are in. */
+uint64_t remote_now_ms(const struct remote *remote);
 
 /*
  * A URL that may receive credentials, without slashes at its end: https, or http to this machine; without user, query

@@ -32,13 +32,6 @@ struct opening {
 	struct kettle_error err;
 };
 
-static struct opening *
-opening_new(int fd_take, const char *path)
-{
-	struct opening *opening = xnew(struct opening, .fd = fd_take, .path = path ? xstrdup(path) : NULL);
-	return opening;
-}
-
 static void
 opening_free(struct opening *opening)
 {
@@ -124,37 +117,23 @@ on_opened(void *arg)
 	remote_job_release(job);
 }
 
-static void
-start_opening(struct remote_job *job, struct opening *opening_take)
+void
+remote_result(struct remote_job *job, int fd_take, const char *path)
 {
 	struct kettle_error err = {0};
 	const struct kettle_host *host = job->remote->host;
-	int rc = job->phase >= REMOTE_OPENING ? KETTLE_ECONFLICT : 0;
-	if (rc == 0) {
-		failpoint("remote.opening");
-		remote_step_end(job);
-		opening_take->job = job;
-		job->phase = REMOTE_OPENING;
-		remote_job_hold(job);
-		rc = host->work(host, open_result, on_opened, opening_take, &err);
+	struct opening *opening = xnew(struct opening, .job = job, .fd = fd_take, .path = path ? xstrdup(path) : NULL);
+	if (job->phase >= REMOTE_OPENING) {
+		opening_free(opening);
+		return;
 	}
-	if (rc == 0)
+	failpoint("remote.opening");
+	remote_step_end(job);
+	job->phase = REMOTE_OPENING;
+	remote_job_hold(job);
+	if (host->work(host, open_result, on_opened, opening, &err) == 0)
 		return;
-	opening_free(opening_take);
-	if (rc == KETTLE_ECONFLICT)
-		return;
+	opening_free(opening);
 	remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its result could not be opened: %s", err.message);
 	remote_job_release(job);
-}
-
-void
-remote_result(struct remote_job *job, int fd_take)
-{
-	start_opening(job, opening_new(fd_take, NULL));
-}
-
-void
-remote_result_file(struct remote_job *job, const char *path)
-{
-	start_opening(job, opening_new(-1, path));
 }

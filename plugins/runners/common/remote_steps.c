@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/json_access.h"
 #include "base/xalloc.h"
 
 #define YOUNG_MS 30000 /* first period of waiting or running, with a look every POLL_YOUNG_MS */
@@ -27,12 +28,6 @@
 #define TOGETHER_MS 50     /* jobs that are due this soon are handled together */
 #define MAX_URL 512        /* bytes */
 
-static uint64_t
-now_ms(const struct remote *remote)
-{
-	return remote->host->monotonic_ms(remote->host);
-}
-
 static void on_due(void *arg);
 
 /* Makes the timer run out at this time at the latest. */
@@ -41,7 +36,7 @@ look_at(struct remote *remote, uint64_t at)
 {
 	const struct kettle_host *host = remote->host;
 	struct kettle_error err = {0};
-	uint64_t now = now_ms(remote);
+	uint64_t now = remote_now_ms(remote);
 	if (remote->timer && remote->timer_at <= at)
 		return;
 	host->timer_stop(host, STEAL(remote->timer));
@@ -64,7 +59,7 @@ end_fetch(struct remote_job *job)
 		return;
 	job->fetching = false;
 	job->remote->fetches--;
-	look_at(job->remote, now_ms(job->remote)); /* another fetch may begin */
+	look_at(job->remote, remote_now_ms(job->remote)); /* another fetch may begin */
 }
 
 void
@@ -99,8 +94,9 @@ step(struct remote_job *job)
 static void
 step_cancel(struct remote_job *job)
 {
-	if (job->awaiting && !job->remote->ops->halt(job)) {
-		set_due(job, now_ms(job->remote) + HALT_MS); /* or earlier, with the answer */
+	const struct remote_ops *ops = job->remote->ops;
+	if (job->awaiting && ops->halt && !ops->halt(job)) {
+		set_due(job, remote_now_ms(job->remote) + HALT_MS); /* or earlier, with the answer */
 		return;
 	}
 	end_fetch(job);
@@ -136,7 +132,7 @@ static void
 on_due(void *arg)
 {
 	struct remote *remote = arg;
-	uint64_t until = now_ms(remote) + TOGETHER_MS, first = UINT64_MAX;
+	uint64_t until = remote_now_ms(remote) + TOGETHER_MS, first = UINT64_MAX;
 	remote->timer = NULL;
 	for (struct remote_job *job = remote->jobs, *next; job; job = next) {
 		remote_job_hold(job);
@@ -168,7 +164,7 @@ remote_step_recover(struct remote_job *job)
 	if (job->phase == REMOTE_CLOSED)
 		return;
 	job->phase = known ? REMOTE_SUBMITTED : REMOTE_FINDING;
-	job->since = now_ms(job->remote);
+	job->since = remote_now_ms(job->remote);
 	set_due(job, job->since); /* all recovered jobs together */
 }
 
@@ -188,7 +184,7 @@ interval_ms(const struct remote_job *job, uint64_t now)
 void
 remote_step_wait(struct remote_job *job)
 {
-	uint64_t now = now_ms(job->remote);
+	uint64_t now = remote_now_ms(job->remote);
 	set_due(job, now + interval_ms(job, now));
 }
 
@@ -196,7 +192,7 @@ static void
 back_off(struct remote_job *job, unsigned failures)
 {
 	const struct remote_pace *pace = &job->remote->pace;
-	set_due(job, now_ms(job->remote) + remote_backoff_ms(failures, pace->first_ms, pace->most_ms));
+	set_due(job, remote_now_ms(job->remote) + remote_backoff_ms(failures, pace->first_ms, pace->most_ms));
 }
 
 static void
@@ -221,7 +217,7 @@ static void
 take_failure(struct remote_job *job, enum remote_status status, const char *why)
 {
 	const struct remote *remote = job->remote;
-	uint64_t now = now_ms(remote), patience = remote->pace.quiet_ms;
+	uint64_t now = remote_now_ms(remote), patience = remote->pace.quiet_ms;
 	if (job->phase == REMOTE_SENDING)
 		patience = remote->pace.send_ms;
 	job->failures++;
@@ -245,7 +241,7 @@ static void
 take_absence(struct remote_job *job, const char *why)
 {
 	const struct remote_pace *pace = &job->remote->pace;
-	uint64_t now = now_ms(job->remote);
+	uint64_t now = remote_now_ms(job->remote);
 	bool finding = job->phase == REMOTE_FINDING;
 	job->absent++;
 	if (finding && pace->resend) {
@@ -275,7 +271,7 @@ lose_overdue(struct remote_job *job, const char *unheard)
 static void
 take_unended(struct remote_job *job, bool runs, const char *unheard)
 {
-	uint64_t now = now_ms(job->remote);
+	uint64_t now = remote_now_ms(job->remote);
 	if (job->phase == REMOTE_SUBMITTED && job->running && job->most_ms && now - job->since > job->most_ms) {
 		lose_overdue(job, unheard);
 		return;
@@ -310,7 +306,7 @@ take_status(struct remote_job *job, enum remote_status status, const char *why)
 		if (job->remote->pace.resend)
 			take_failure(job, status, why);
 		else
-			set_due(job, now_ms(job->remote));
+			set_due(job, remote_now_ms(job->remote));
 		break;
 	case REMOTE_ABSENT:
 		take_absence(job, why);
@@ -324,7 +320,7 @@ take_status(struct remote_job *job, enum remote_status status, const char *why)
 		job->failures = 0;
 		job->failing = 0;
 		job->phase = REMOTE_FETCHING;
-		set_due(job, now_ms(job->remote));
+		set_due(job, remote_now_ms(job->remote));
 		if (status == REMOTE_RAN)
 			remote_running(job);
 		break;
@@ -339,7 +335,7 @@ static void
 take_status_of_cancelled(struct remote_job *job, enum remote_status status)
 {
 	const struct remote_pace *pace = &job->remote->pace;
-	uint64_t now = now_ms(job->remote);
+	uint64_t now = remote_now_ms(job->remote);
 	if (status == REMOTE_UNCERTAIN && job->phase == REMOTE_SENDING)
 		job->phase = REMOTE_FINDING;
 	bool failed = status == REMOTE_NO_ANSWER || status == REMOTE_INVALID || status == REMOTE_DENIED;
@@ -383,7 +379,26 @@ remote_wait(struct remote_job *job, uint64_t at_ms)
 	set_due(job, at_ms);
 }
 
-/* ---- for all runners of remote machines ---- */
+/* ---- for all runners ---- */
+
+int
+unit_capacity(const json_t *unit, int most, unsigned prefetch_default, unsigned *ret_slots, unsigned *ret_prefetch,
+	struct kettle_error *err)
+{
+	json_int_t slots = json_object_get(unit, "slots") ? member_int(unit, "slots") : 1;
+	json_int_t prefetch = json_object_get(unit, "prefetch") ? member_int(unit, "prefetch") : prefetch_default;
+	if (slots < 1 || slots > most || prefetch < 0 || prefetch > most)
+		return kettle_fail(err, KETTLE_EINVAL, "A unit must have 1 to %d slots and prefetch 0 to %d jobs.", most, most);
+	*ret_slots = (unsigned)slots;
+	*ret_prefetch = (unsigned)prefetch;
+	return 0;
+}
+
+uint64_t
+remote_now_ms(const struct remote *remote)
+{
+	return remote->host->monotonic_ms(remote->host);
+}
 
 char *
 remote_url(const char *text)

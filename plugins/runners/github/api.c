@@ -16,6 +16,7 @@
 #include "base/bounded_json.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/list.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 
@@ -25,7 +26,7 @@ enum call_state { CALL_WAITS, CALL_SENT, CALL_PARSED };
 
 struct api_call {
 	struct api *api; /* NULL: cancelled while a thread parses */
-	struct api_call *next, *prev;
+	struct api_call *next;
 	enum call_state state;
 	bool change, may_be_done;
 	char *method, *url, *body, *etag;
@@ -48,7 +49,7 @@ struct api {
 	char *base, *version;
 	uint32_t total_ms; /* of a request */
 	struct tokens tokens;
-	struct api_call *first, *last; /* a list, in the order of sending */
+	struct api_call *calls; /* in the order of sending */
 	struct kettle_timer *timer;
 	uint64_t timer_at;
 };
@@ -71,23 +72,6 @@ free_call(struct api_call *call)
 }
 
 static void
-unlink_call(struct api_call *call)
-{
-	struct api *api = call->api;
-	*(call->prev ? &call->prev->next : &api->first) = call->next;
-	*(call->next ? &call->next->prev : &api->last) = call->prev;
-}
-
-static void
-link_call(struct api *api, struct api_call *call, bool urgent)
-{
-	call->next = urgent ? api->first : NULL;
-	call->prev = urgent ? NULL : api->last;
-	*(call->prev ? &call->prev->next : &api->first) = call;
-	*(call->next ? &call->next->prev : &api->last) = call;
-}
-
-static void
 finish_call(struct api_call *call)
 {
 	const struct api_answer answer = {.status = call->status,
@@ -96,7 +80,7 @@ finish_call(struct api_call *call)
 		.location = call->location,
 		.message = call->message ? call->message : "",
 		.token = call->token};
-	unlink_call(call);
+	LIST_REMOVE(call->api->calls, call);
 	call->done(call->arg, &call->err, call->err.code ? NULL : &answer);
 	free_call(call);
 }
@@ -291,7 +275,7 @@ api_pump(void *arg)
 {
 	struct api *api = arg;
 	uint64_t now = now_ms(api), earliest = UINT64_MAX;
-	struct api_call *call = api->first;
+	struct api_call *call = api->calls;
 	api->timer = NULL;
 	while (call) {
 		struct api_call *next = call->next;
@@ -334,7 +318,12 @@ api_send(struct api *api, const struct api_request *request)
 		.etag = request->etag ? xstrdup(request->etag) : NULL,
 		.max_body = request->max_body ? request->max_body : API_BODY_MAX, .token = request->token,
 		.done = request->done, .arg = request->arg);
-	link_call(api, call, request->urgent);
+	if (request->urgent) {
+		call->next = api->calls;
+		api->calls = call;
+	} else {
+		LIST_APPEND(api->calls, call);
+	}
 	pump_at(api, 0);
 	return call;
 }
@@ -346,7 +335,7 @@ api_cancel(struct api_call *call)
 		call->host->http_cancel(call->host, call->id);
 		end_sending(call);
 	}
-	unlink_call(call);
+	LIST_REMOVE(call->api->calls, call);
 	if (call->state == CALL_PARSED)
 		call->api = NULL; /* now with the thread */
 	else
@@ -394,8 +383,8 @@ api_new(const struct kettle_host *host, const json_t *section, uint64_t most_ms,
 void
 api_stop(struct api *api)
 {
-	while (api->first)
-		api_cancel(api->first);
+	while (api->calls)
+		api_cancel(api->calls);
 	api->host->timer_stop(api->host, STEAL(api->timer));
 }
 

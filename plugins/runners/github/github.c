@@ -143,10 +143,8 @@ static void request_list(struct run *status);
 static char *
 job_of(const struct github *github, const char *title)
 {
-	for (const struct remote_job *job = github->remote.jobs; job; job = job->next)
-		if (strcmp(job->name, title) == 0 && !job->report)
-			return xstrdup(job->ref);
-	return sanitize_line(title, TITLE_CHARACTERS);
+	const struct remote_job *job = remote_find_name(&github->remote, title);
+	return job && !job->report ? xstrdup(job->ref) : sanitize_line(title, TITLE_CHARACTERS);
 }
 
 static void
@@ -220,15 +218,6 @@ get_status(void *self, kettle_answer done, void *arg, struct kettle_error *err)
 	return remote_status(self, done, arg, err);
 }
 
-/* ---- the table ---- */
-
-static int
-init(void *self, const json_t *args, kettle_answer done, void *arg, struct kettle_error *err)
-{
-	struct github *github = self;
-	return init_run(github->host, github->section, args, setup_write, done, arg, err);
-}
-
 /* ---- life ---- */
 
 static int
@@ -236,26 +225,17 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 {
 	struct github *github = xcalloc(1, sizeof(*github));
 	(void)err;
-	github->host = host;
 	github->places = json_object();
 	remote_init(&github->remote, host, &runs_ops, "GitHub", github);
 	*ret_self = github;
 	return 0;
 }
 
-static void
-close_api(struct github *github)
-{
-	api_free(STEAL(github->api));
-	json_decref(STEAL(github->section));
-}
-
 static int
 configure(void *self, const json_t *section, struct kettle_error *err)
 {
 	struct github *github = self;
-	close_api(github);
-	github->section = json_pack("{s:O*}", "exec_archive", json_object_get(section, "exec_archive"));
+	api_free(STEAL(github->api));
 	int rc = remote_configure(&github->remote, section, err);
 	/* `runner init` has neither a key nor a token yet. */
 	if (rc < 0 || !json_object_get(section, "token"))
@@ -268,7 +248,7 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 		.quiet_ms = give_up_ms,
 		.absent = RUNS_MISSING,
 		.finds = RUNS_SEEK_LOOKS};
-	return api_new(github->host, section, give_up_ms, &github->api, err);
+	return api_new(github->remote.host, section, give_up_ms, &github->api, err);
 }
 
 static void
@@ -277,7 +257,7 @@ destroy(void *self)
 	struct github *github = self;
 	if (!github)
 		return;
-	close_api(github);
+	api_free(github->api);
 	remote_close(&github->remote);
 	json_decref(github->places);
 	free(github);
@@ -286,7 +266,7 @@ destroy(void *self)
 static const struct kettle_runner runner = {
 	REMOTE_RUNNER(unit_options),
 	.submit = remote_submit,
-	.init = init,
+	.init = remote_run_init,
 	.status = get_status,
 	.check = remote_check,
 };

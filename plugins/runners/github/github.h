@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "runners/common/download.h"
-#include "runners/common/init_files.h"
 #include "runners/common/remote.h"
 
 #define GITHUB_PLACES_MAX 32 /* workflows that a status covers */
@@ -26,11 +25,9 @@ struct run_place {
 
 struct github {
 	struct remote remote; /* first */
-	const struct kettle_host *host;
-	json_t *section;  /* the parts that `init` needs */
-	struct api *api;  /* NULL: there is no token */
-	json_t *places;   /* {KEY: {"repo", "workflow"}} of the units */
-	uint64_t poll_ms; /* the least time between two looks */
+	struct api *api;      /* NULL: there is no token */
+	json_t *places;       /* {KEY: {"repo", "workflow"}} of the units */
+	uint64_t poll_ms;     /* the least time between two looks */
 	/* of run_list.c */
 	struct run_list *lists;
 	uint64_t alone_at; /* when a run that its list did not show may next be looked at by id */
@@ -276,7 +273,6 @@ extern const struct remote_ops runs_ops;
 void run_take_facts(struct run *run, const struct run_facts *facts);
 /* GitHub has started the run, with this id. */
 void run_take_id(struct run *run, int64_t id);
-uint64_t runs_now_ms(const struct github *github);
 
 /* ---- run_list.c: looking at runs by the list of their workflow ---- */
 
@@ -295,5 +291,5 @@ void run_lists_free(struct github *github);
 /* The template of the workflow. setup_write fills in the words @MINUTES@, @URL@ and @SHA256@. */
 extern const char github_workflow_text[];
 
-/* For init_run: writes the files by the args of `init` and the runner's section. EINVAL: an option. */
+/* `write_files` of remote.h: writes the files by the args of `init` and the runner's section. EINVAL: an option. */
 int setup_write(struct init *init, struct kettle_error *err);

@@ -82,7 +82,7 @@ static void
 take_unseen(struct run *run)
 {
 	struct github *github = run->github;
-	uint64_t now = runs_now_ms(github);
+	uint64_t now = remote_now_ms(&github->remote);
 	if (!is_sought(run)) {
 		/* One at a time: a list that is empty by mistake shows none of the runs. */
 		uint64_t at = github->alone_at > now ? github->alone_at : now;
@@ -161,7 +161,7 @@ end_round(struct run_list *list, const struct kettle_error *fault, bool unchange
 		free(STEAL(list->etag));
 	list->next_at = 0;
 	remote_each(&list->github->remote, end_for, &round);
-	list->next_at = runs_now_ms(list->github) + round_interval_ms(list);
+	list->next_at = remote_now_ms(&list->github->remote) + round_interval_ms(list);
 }
 
 static void request_page(struct run_list *list);
@@ -260,7 +260,7 @@ begin_round(struct run_list *list)
 			continue;
 		/* An unchanged list may have shown the run before it was sought, so only a changed one counts. */
 		if (is_sought(run) && !run->sought_since) {
-			run->sought_since = runs_now_ms(list->github);
+			run->sought_since = remote_now_ms(&list->github->remote);
 			free(STEAL(list->etag));
 		}
 		run->round = list;
@@ -274,7 +274,7 @@ void
 run_list_join(struct run *run)
 {
 	struct run_list *list = list_of(run);
-	uint64_t now = runs_now_ms(run->github);
+	uint64_t now = remote_now_ms(&run->github->remote);
 	if (list->call)
 		remote_wait(run->job, now + run->github->poll_ms);
 	else if (now < list->next_at)
@@ -287,7 +287,7 @@ uint64_t
 run_list_interval_ms(const struct run *run)
 {
 	const struct run_list *list = find_list(run);
-	uint64_t now = runs_now_ms(run->github);
+	uint64_t now = remote_now_ms(&run->github->remote);
 	return list && !list->call && list->next_at > now ? list->next_at - now : run->github->poll_ms;
 }
 

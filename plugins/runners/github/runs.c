@@ -40,12 +40,6 @@
 #define CANCEL_AGAIN_MS 2000
 #define CONCLUSION_CHARACTERS "abcdefghijklmnopqrstuvwxyz_"
 
-uint64_t
-runs_now_ms(const struct github *github)
-{
-	return github->host->monotonic_ms(github->host);
-}
-
 static bool
 begin(struct remote_job *job)
 {
@@ -55,9 +49,8 @@ begin(struct remote_job *job)
 		remote_lost(job, KETTLE_LOSS_UNKNOWN_JOB, "%s", err.message);
 		return false;
 	}
-	struct run *run =
-		xnew(struct run, .job = job, .github = job->remote->self, .place = place, .id = member_int(job->handle, "run"),
-			.attempt = 1, .publish_until = runs_now_ms(job->remote->self) + LINK_WAIT_MS);
+	struct run *run = xnew(struct run, .job = job, .github = job->remote->self, .place = place,
+		.id = member_int(job->handle, "run"), .attempt = 1, .publish_until = remote_now_ms(job->remote) + LINK_WAIT_MS);
 	job->own = run;
 	return run->id;
 }
@@ -77,7 +70,7 @@ end_requests(struct run *run)
 	if (run->call)
 		api_cancel(STEAL(run->call));
 	if (run->download)
-		run->github->host->http_cancel(run->github->host, run->download);
+		run->github->remote.host->http_cancel(run->github->remote.host, run->download);
 	if (run->unpacking)
 		STEAL(run->unpacking)->run = NULL;
 	run->download = 0;
@@ -150,8 +143,8 @@ on_dispatched(void *arg, const struct kettle_error *err, const struct api_answer
 		return;
 	}
 	if (why.code < 0)
-		run->github->host->log(
-			run->github->host, KETTLE_LOG_INFO, "%s: %s It is looked for by its name.", run->job->name, why.message);
+		run->github->remote.host->log(run->github->remote.host, KETTLE_LOG_INFO, "%s: %s It is looked for by its name.",
+			run->job->name, why.message);
 	run->accepted = why.code == KETTLE_EIO || (why.code == 0 && answer->status < 300);
 	remote_update(run->job, REMOTE_UNCERTAIN, NULL);
 }
@@ -179,7 +172,7 @@ dispatch(struct run *run, const char *payload)
 static void
 not_published(struct run *run, const struct kettle_error *err, bool never)
 {
-	uint64_t now = runs_now_ms(run->github);
+	uint64_t now = remote_now_ms(&run->github->remote);
 	if (err->code == KETTLE_EUNAVAIL && now < run->publish_until) {
 		remote_wait(run->job, now + LINK_AGAIN_MS);
 		return;
@@ -210,7 +203,7 @@ on_published(void *arg, const struct kettle_error *err, json_t *result)
 static void
 publish(struct run *run)
 {
-	const struct kettle_host *host = run->github->host;
+	const struct kettle_host *host = run->github->remote.host;
 	const struct kettle_blob blob = {
 		.size = sizeof(blob), .data = run->job->envelope, .data_size = run->job->envelope_size};
 	struct kettle_error err = {0};
@@ -329,7 +322,7 @@ static void
 on_cancelled(void *arg, const struct kettle_error *err, const struct api_answer *answer)
 {
 	struct run *run = arg;
-	uint64_t now = runs_now_ms(run->github);
+	uint64_t now = remote_now_ms(&run->github->remote);
 	/* 409: the run has ended; the next look tells. */
 	bool taken = err->code == 0 && (answer->status < 300 || answer->status == 409 || answer->status == 404);
 	if (taken && !run->cancelled_at)
@@ -348,7 +341,7 @@ cancel(struct remote_job *job)
 		remote_cancelled(job); /* it was not dispatched, or has ended */
 		return;
 	}
-	uint64_t now = runs_now_ms(run->github);
+	uint64_t now = remote_now_ms(&run->github->remote);
 	if (!run->id) {
 		find_job(job);
 		return;
@@ -391,7 +384,7 @@ take_files(struct run *run, struct result_files *files)
 		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its run left a report of the machine in place of a result.");
 	} else {
 		job->run = xasprintf("%lld-%u", (long long)run->id, run->attempt);
-		remote_result(job, STEAL_FD(files->result));
+		remote_result(job, STEAL_FD(files->result), NULL);
 	}
 }
 
@@ -407,7 +400,7 @@ static void
 fail_fetch(struct run *run, enum fetch_end how, const struct kettle_error *err)
 {
 	struct remote_job *job = run->job;
-	uint64_t now = runs_now_ms(run->github);
+	uint64_t now = remote_now_ms(&run->github->remote);
 	/* A machine that has worked leaves its artifact before the run ends, but GitHub may list it a moment later. */
 	bool worked = strcmp(run->conclusion, "success") == 0 || strcmp(run->conclusion, "failure") == 0;
 	failpoint("github.fetched");
@@ -456,7 +449,7 @@ static void
 on_download(void *arg, const struct kettle_error *err, const struct kettle_http_answer *answer)
 {
 	struct run *run = arg;
-	const struct kettle_host *host = run->github->host;
+	const struct kettle_host *host = run->github->remote.host;
 	struct kettle_error why = *err;
 	int fd = -1;
 	run->download = 0;
@@ -484,7 +477,7 @@ on_download(void *arg, const struct kettle_error *err, const struct kettle_http_
 static int
 download(struct run *run, const char *link, struct kettle_error *err)
 {
-	const struct kettle_host *host = run->github->host;
+	const struct kettle_host *host = run->github->remote.host;
 	uint64_t most_ms = run->job->remote->pace.quiet_ms;
 	bool secure = strncmp(link, "https://", 8) == 0;
 	if (strlen(link) > LINK_MAX || (!secure && (api_is_secure(run->github->api) || strncmp(link, "http://", 7) != 0)))
@@ -583,4 +576,5 @@ const struct remote_ops runs_ops = {
 	.end = end,
 	.check = github_check,
 	.check_unit = github_check_unit,
+	.write_files = setup_write,
 };

@@ -10,14 +10,13 @@
 #include <config.h>
 
 #include <kettle/plugin.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "runners/common/exec_client.h"
@@ -91,17 +90,6 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	return 0;
 }
 
-/* Returns the path of the kettle-exec in the running program's folder, else of the one in PATH. New. */
-static char *
-find_exec(void)
-{
-	char path[PATH_MAX];
-	ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	const char *slash = size > 0 ? memrchr(path, '/', (size_t)size) : NULL;
-	AUTO_FREE char *file = xasprintf("%.*s/kettle-exec", slash ? (int)(slash - path) : 0, path);
-	return slash && access(file, X_OK) == 0 ? STEAL(file) : xstrdup("kettle-exec");
-}
-
 static int ensure_process(struct local *local, struct kettle_error *err);
 
 static void
@@ -137,12 +125,13 @@ on_ended(void *arg, int status, int signal_number)
 	}
 }
 
-/* The kettle-exec to start. New. */
+/* The kettle-exec to start: the option's, else the one beside the program, else the one in PATH. New. */
 static char *
 exec_of(const struct local *local)
 {
 	const char *named = json_text_or_null(local->options, "exec");
-	return named ? xstrdup(named) : find_exec();
+	AUTO_FREE char *folder = path_program_dir(), *file = folder ? path_join(folder, "kettle-exec") : NULL;
+	return named ? xstrdup(named) : file && access(file, X_OK) == 0 ? STEAL(file) : xstrdup("kettle-exec");
 }
 
 /* Appends a command line of kettle-exec, with this machine's settings by the keys of exec.yml. */

@@ -4,7 +4,6 @@
 
 #include "runners/modal/modal.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -97,11 +96,9 @@ answer_call(const struct modal_reply *reply, const char **ret_why)
 {
 	const char *id = is_said(reply) ? json_text_or_null(reply->json, "id") : NULL;
 	json_int_t interface = member_int(reply->json, "interface");
-	size_t size = id ? strlen(id) : 0, plain = 0;
-	while (plain < size && (isalnum((unsigned char)id[plain]) || id[plain] == '-' || id[plain] == '_'))
-		plain++;
+	size_t size = id ? strspn(id, MODAL_NAME_CHARACTERS) : 0;
 	*ret_why = NULL;
-	if (size > 0 && plain == size && size <= ANSWER_MAX_NAME && interface == MODAL_INTERFACE)
+	if (size > 0 && !id[size] && size <= ANSWER_MAX_NAME && interface == MODAL_INTERFACE)
 		return id;
 	if (!is_said(reply) && reply->why && reply->why[0])
 		*ret_why = reply->why;
@@ -194,11 +191,11 @@ end_request(struct modal_request *request)
 	const struct modal *modal = request->modal;
 	const struct modal_reply *reply = &request->reply;
 	if (reply->kind == REPLY_REFUSED)
-		modal->host->credential(modal->host, request->why.message);
+		modal->remote.host->credential(modal->remote.host, request->why.message);
 	else if (reply->kind == REPLY_ANSWERED)
-		modal->host->credential(modal->host, NULL);
+		modal->remote.host->credential(modal->remote.host, NULL);
 	bool reached = reply->kind == REPLY_ANSWERED || reply->kind == REPLY_GARBAGE;
-	modal->host->reached(modal->host, NULL, reached ? NULL : reply->why);
+	modal->remote.host->reached(modal->remote.host, NULL, reached ? NULL : reply->why);
 	request->done(request->arg, reply);
 	free_request(request);
 }
@@ -228,7 +225,7 @@ on_answer_read(void *arg)
 static bool
 read_elsewhere(struct modal_request *request, const struct kettle_http_answer *answer)
 {
-	const struct kettle_host *host = request->modal->host;
+	const struct kettle_host *host = request->modal->remote.host;
 	if (!answer->body || answer->body_size < KETTLE_LINE_LONG || answer->body_size > ANSWER_MAX_JSON)
 		return false;
 	request->app_url = xstrdup(request->modal->url);
@@ -275,7 +272,7 @@ api_send(struct modal *modal, const char *path, const char *job, const void *bod
 		.done = on_http,
 		.arg = request,
 	};
-	if (modal->host->http(modal->host, &http, &request->id, err) == 0)
+	if (modal->remote.host->http(modal->remote.host, &http, &request->id, err) == 0)
 		return request;
 	free(request);
 	return NULL;
@@ -290,6 +287,6 @@ api_cancel(struct modal_request *request)
 		request->modal = NULL;
 		return;
 	}
-	request->modal->host->http_cancel(request->modal->host, request->id);
+	request->modal->remote.host->http_cancel(request->modal->remote.host, request->id);
 	free_request(request);
 }

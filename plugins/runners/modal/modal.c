@@ -18,16 +18,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "base/json_access.h"
+#include "base/number.h"
 #include "base/xalloc.h"
 #include "runners/common/download.h"
+#include "runners/common/exec_archive.h"
+#include "runners/common/init_files.h"
 #include "runners/common/options.h"
 #include "sealed/result_package.h"
 
 #define POLL_JOBS 500 /* in one request */
 #define MAX_RESULT (RESULT_PACKAGE_MAX + (1u << 20))
+#define MAX_NAME 60 /* of a function, an app or a secret */
+#define MIN_TIMEOUT 60
+#define MAX_TIMEOUT 86400
+
+extern const char modal_app_text[]; /* modal_app.py */
 
 static const struct remote_pace pace = {.first_ms = 250,
 	.most_ms = 10000,
@@ -71,8 +80,7 @@ static const struct kettle_option unit_options[] = {
 struct call {
 	struct modal_request *request; /* to submit, find, cancel or fetch the job */
 	struct download answer;        /* while its result is fetched */
-	bool poll_queued;              /* in the next request for states */
-	bool polled;                   /* in the request under way */
+	bool polled;                   /* the request for states under way asks for it */
 };
 
 /* Returns the name of the job's call; NULL: unknown. Borrowed. */
@@ -224,10 +232,11 @@ take_state(struct remote_job *job, const struct modal_reply *reply)
 		remote_update(job, status, status == REMOTE_NO_ANSWER ? "it cannot tell the state of a call." : NULL);
 }
 
+/* Whether the job waits for its state, by this request or the next one. */
 static bool
-is_polled(const struct remote_job *job)
+is_asked(const struct remote_job *job)
 {
-	return job->awaiting && job->phase == REMOTE_SUBMITTED && !job->cancelled && call_name(job);
+	return job->awaiting && job->phase == REMOTE_SUBMITTED && !job->cancelled && !job->report && call_name(job);
 }
 
 static void flush(struct remote *remote);
@@ -236,7 +245,7 @@ static void
 take_poll(struct remote_job *job, void *arg)
 {
 	struct call *call = job->own;
-	if (call && call->polled && is_polled(job))
+	if (call && call->polled && is_asked(job))
 		take_state(job, arg);
 	else if (call)
 		call->polled = false;
@@ -261,12 +270,10 @@ flush(struct remote *remote)
 	for (const struct remote_job *job = modal->poll ? NULL : remote->jobs; job && json_array_size(ids) < POLL_JOBS;
 		 job = job->next) {
 		struct call *call = job->own;
-		if (!call || !call->poll_queued)
+		if (!call || !is_asked(job))
 			continue;
-		call->poll_queued = false;
-		call->polled = is_polled(job);
-		if (call->polled)
-			json_array_append(ids, json_object_get(job->handle, "call"));
+		call->polled = true;
+		json_array_append(ids, json_object_get(job->handle, "call"));
 	}
 	if (json_array_size(ids) == 0)
 		return;
@@ -293,15 +300,13 @@ on_report(void *arg, const struct modal_reply *reply)
 		remote_report(job, NULL, reply->why);
 }
 
+/* flush asks for all jobs together. */
 static void
 ask(struct remote_job *job)
 {
-	struct call *call = job->own;
 	AUTO_FREE char *path = xasprintf("/result/%s", call_name(job));
 	if (job->report)
 		send_request(job, path, NULL, NULL, 0, on_report);
-	else
-		call->poll_queued = true;
 }
 
 /* ---- results ---- */
@@ -313,7 +318,7 @@ take_result(struct remote_job *job)
 	struct kettle_error err = {0};
 	int fd = -1;
 	if (download_open(&call->answer, &fd, &err) == 0)
-		remote_result(job, fd);
+		remote_result(job, fd, NULL);
 	else
 		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "The runner could not keep a result: %s", err.message);
 }
@@ -412,16 +417,24 @@ ask_health(struct remote_job *job)
 	send_request(job, "/health", NULL, NULL, 0, on_health);
 }
 
+/* Whether the text is up to 60 letters, digits, _ and -, as modal_app.py takes for a name. */
+static bool
+is_name(const char *text)
+{
+	size_t size = strspn(text, MODAL_NAME_CHARACTERS);
+	return size > 0 && size <= MAX_NAME && !text[size];
+}
+
 static int
 check_unit(struct remote *remote, const json_t *unit, struct kettle_error *err)
 {
 	(void)remote;
-	if (modal_is_name(json_text_or_empty(json_object_get(unit, "options"), "function")))
+	if (is_name(json_text_or_empty(json_object_get(unit, "options"), "function")))
 		return 0;
 	return kettle_fail(err, KETTLE_EINVAL,
 		"A unit of the runner for Modal needs `options: {function: NAME}`, a name of up to %d letters, digits, _ and "
 		"-.",
-		MODAL_MAX_NAME);
+		MAX_NAME);
 }
 
 /* `init` works without these settings. */
@@ -446,6 +459,136 @@ end(struct remote *remote)
 	return true;
 }
 
+/* ---- `kettle runner init`: the app with its configuration, and the archive of kettle-exec ---- */
+
+/* Splits "a,b"; new reference. NULL: not given. */
+static json_t *
+split(const char *text)
+{
+	json_t *parts = text ? json_array() : NULL;
+	for (const char *part = text; part && *part;) {
+		size_t size = strcspn(part, ",");
+		if (size > 0)
+			json_array_append_new(parts, json_stringn(part, size));
+		part += size + (part[size] == ',');
+	}
+	return parts;
+}
+
+/* Adds the device "NAME=GPU", or "NAME" for one without a GPU. */
+static int
+add_device(json_t *devices, const char *text, const json_t *common, struct kettle_error *err)
+{
+	const char *gpu = strchr(text, '=');
+	AUTO_FREE char *name = xasprintf("%.*s", gpu ? (int)(gpu - text) : (int)strlen(text), text);
+	if (!is_name(name) || (gpu && !gpu[1]))
+		return kettle_fail(err, KETTLE_EINVAL,
+			"`%s` in `devices` is not NAME=GPU, or NAME for one without a GPU; a name has up to %d letters, digits, _ "
+			"and -.",
+			text, MAX_NAME);
+	json_t *device = json_pack("{s:s, s:s*}", "name", name, "gpu", gpu ? gpu + 1 : NULL);
+	json_object_update(device, (json_t *)common);
+	json_array_append_new(devices, device);
+	return 0;
+}
+
+static int
+make_devices(const json_t *args, json_t **ret_devices, struct kettle_error *err)
+{
+	const char *timeout_text = init_option(args, "timeout"), *given = init_option(args, "devices");
+	long long timeout = 900;
+	if (timeout_text &&
+		(!number_parse_integer(timeout_text, &timeout) || timeout < MIN_TIMEOUT || timeout > MAX_TIMEOUT))
+		return kettle_fail(err, KETTLE_EINVAL, "`timeout` must be %d to %d seconds, not `%s`.", MIN_TIMEOUT,
+			MAX_TIMEOUT, timeout_text);
+	AUTO_JSON json_t *apt = split(init_option(args, "apt")), *packages = split(init_option(args, "packages"));
+	AUTO_JSON json_t *common = json_pack("{s:I, s:s*, s:s*, s:O*, s:O*}", "timeout", (json_int_t)timeout, "image",
+		init_option(args, "image"), "python", init_option(args, "python"), "apt", apt, "packages", packages);
+	AUTO_JSON json_t *names = split(given), *devices = json_array();
+	json_array_each(names, text) {
+		int rc = add_device(devices, json_string_value(text), common, err);
+		if (rc < 0)
+			return rc;
+	}
+	if (json_array_size(devices) == 0)
+		return kettle_fail(err, KETTLE_EINVAL,
+			"Name the devices: `--option devices=H100=H100,big=B200:2`, each with Modal's name of its GPU.");
+	*ret_devices = STEAL(devices);
+	return 0;
+}
+
+/* Returns the app with this configuration; new text. */
+static char *
+configured(const json_t *configuration)
+{
+	static const char before[] = "CONFIGURATION = json.loads(r'''\n", after[] = "\n''')\n";
+	AUTO_FREE char *text = json_dumps(configuration, JSON_INDENT(1) | JSON_ENSURE_ASCII);
+	const char *from = strstr(modal_app_text, before) + strlen(before);
+	const char *to = strstr(from, after);
+	struct buf out = {0};
+	buf_add(&out, modal_app_text, (size_t)(from - modal_app_text));
+	/* The text goes into a raw string of Python, which a quote could end. */
+	for (const char *at = text; *at; at++)
+		if (*at == '\'')
+			buf_adds(&out, "\\u0027");
+		else
+			buf_add(&out, at, 1);
+	buf_adds(&out, to);
+	return buf_take(&out);
+}
+
+static void
+say_next(struct init *init, const char *secret)
+{
+	const char *folder = json_text_or_empty(init->args, "folder");
+	init_say(init, "Check the devices at the top of %s/modal_app.py: GPUs, images, packages, timeouts.", folder);
+	init_say(init,
+		"Make a key, for Kettle (`key_env` or `key_file`) and, as KETTLE_KEY, for Modal: `(umask 077; openssl rand "
+		"-base64 32 >modal.key; echo KETTLE_KEY=$(cat modal.key) >modal.env); modal secret create %s --from-dotenv "
+		"modal.env; rm modal.env`.",
+		secret);
+	init_say(init,
+		"Deploy: `cd %s && modal deploy modal_app.py`. The URL that it prints for `web` is the runner's `url`.",
+		folder);
+	init_say(init, "Create a proxy auth token in the workspace's settings on Modal, and name its two parts with "
+				   "`token_id_env` and "
+				   "`token_secret_env` (or `_file`).");
+	init_say(init,
+		"Add a device whose unit has `options: {function: NAME}`, and check it with `kettle device doctor NAME`.");
+}
+
+static int
+init_write(struct init *init, struct kettle_error *err)
+{
+	static const char *const known[] = {
+		"app", "secret", "devices", "timeout", "image", "python", "apt", "packages", NULL};
+	const char *app = init_option(init->args, "app"), *secret = init_option(init->args, "secret");
+	AUTO_FREE char *path = exec_archive_path(init->section), *archive = NULL, *text = NULL;
+	AUTO_JSON json_t *devices = NULL;
+	char digest[65];
+	size_t size;
+	int rc = init_options_check(init->args, known, err);
+	if (rc == 0)
+		rc = make_devices(init->args, &devices, err);
+	if (rc == 0 && ((app && !is_name(app)) || (secret && !is_name(secret))))
+		rc = kettle_fail(err, KETTLE_EINVAL, "`app` and `secret` have up to %d letters, digits, _ and -.", MAX_NAME);
+	if (rc == 0)
+		rc = exec_archive_read(path, &archive, &size, digest, err);
+	if (rc < 0)
+		return rc;
+	secret = secret ? secret : "kettle";
+	AUTO_JSON json_t *configuration =
+		json_pack("{s:s, s:s, s:{s:s, s:s, s:s}, s:O}", "app", app ? app : "kettle", "secret", secret, "archive",
+			"file", EXEC_ARCHIVE_NAME, "sha256", digest, "version", PACKAGE_VERSION, "devices", devices);
+	text = configured(configuration);
+	rc = init_file_write(init, "modal_app.py", text, strlen(text), 0644, err);
+	if (rc == 0)
+		rc = init_file_write(init, EXEC_ARCHIVE_NAME, archive, size, 0644, err);
+	if (rc == 0)
+		say_next(init, secret);
+	return rc;
+}
+
 static const struct remote_ops remote_ops = {
 	.begin = begin,
 	.send = submit,
@@ -460,6 +603,7 @@ static const struct remote_ops remote_ops = {
 	.release = release,
 	.check = check,
 	.check_unit = check_unit,
+	.write_files = init_write,
 };
 
 /* ---- the plugin ---- */
@@ -469,7 +613,6 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 {
 	struct modal *modal = xcalloc(1, sizeof(*modal));
 	(void)err;
-	modal->host = host;
 	remote_init(&modal->remote, host, &remote_ops, "Modal", modal);
 	modal->remote.pace = pace;
 	*ret_self = modal;
@@ -491,7 +634,6 @@ destroy(void *self)
 	if (!modal)
 		return;
 	remote_close(&modal->remote);
-	json_decref(modal->options);
 	free(modal->url);
 	free_secret(modal->key);
 	free_secret(modal->secret);
@@ -538,22 +680,13 @@ configure(void *self, const json_t *section, struct kettle_error *err)
 	modal->answer_ms = (uint64_t)member_int(section, "answer_s") * 1000;
 	modal->remote.pace.send_ms = (uint64_t)member_int(section, "send_s") * 1000;
 	modal->remote.pace.quiet_ms = (uint64_t)member_int(section, "quiet_s") * 1000;
-	json_decref(modal->options);
-	modal->options = json_pack("{s:O*}", "exec_archive", json_object_get(section, "exec_archive"));
 	return 0;
-}
-
-static int
-init(void *self, const json_t *args, kettle_answer done, void *arg, struct kettle_error *err)
-{
-	const struct modal *modal = self;
-	return init_run(modal->remote.host, modal->options, args, init_write, done, arg, err);
 }
 
 static const struct kettle_runner runner = {
 	REMOTE_RUNNER(unit_options),
 	.submit = remote_submit,
-	.init = init,
+	.init = remote_run_init,
 	.status = remote_status,
 	.check = remote_check,
 };

@@ -7,25 +7,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "runners/common/init_files.h"
 #include "runners/common/remote.h"
 
 #define MODAL_NO_SENSE "Modal's answer is not one of modal_app.py."
+#define MODAL_NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 /* One instance of the plugin. */
 struct modal {
-	struct remote remote; /* first */
-	const struct kettle_host *host;
-	json_t *options;
+	struct remote remote;       /* first */
 	char *url;                  /* of the app, without a slash at its end */
 	char *key, *secret;         /* "Modal-Key: …" and "Modal-Secret: …" */
 	uint64_t answer_ms;         /* limit of one request */
 	struct modal_request *poll; /* the request for states that is under way */
 };
-
-/* Whether the text is up to 60 letters, digits, _ and -, as modal_app.py takes for a name. [any] */
-#define MODAL_MAX_NAME 60
-bool modal_is_name(const char *text);
 
 /* ---- api.c: requests to modal_app.py ---- */
 
@@ -83,8 +77,3 @@ enum remote_status answer_state(const struct modal_reply *reply, const char *cal
 bool answer_unknown(const struct modal_reply *reply);
 /* The answer of /health in one line: "kettle-exec 0.1.0; H100: 2 waiting, 1 running". New string. */
 char *answer_health(const json_t *health);
-
-/* ---- init.c: `kettle runner init modal` ---- */
-
-/* For init_run: writes modal_app.py and the archive of kettle-exec. EINVAL: an option. [any, blocks] */
-int init_write(struct init *init, struct kettle_error *err);

@@ -199,10 +199,9 @@ struct slurm_job {
 
 struct slurm {
 	struct remote remote; /* first */
-	const struct kettle_host *host;
 	json_t *section;
-	char *folder, *exec, *config;          /* exec: NULL until it is found */
-	const char *sbatch, *squeue, *scancel; /* from the section */
+	char *exec;                                              /* NULL until it is found */
+	const char *folder, *config, *sbatch, *squeue, *scancel; /* from the section */
 	uint64_t poll_ms, queue_ms, grace_ms, command_ms;
 	char uid[16];
 	uint64_t serials;
@@ -236,7 +235,6 @@ struct slurm {
 int slurm_run(struct slurm *slurm, const struct arguments *arguments, struct command_use use, struct kettle_error *err);
 
 extern const struct remote_ops slurm_remote_ops;
-uint64_t slurm_now_ms(const struct slurm *slurm);
 /* Makes job->own. */
 struct slurm_job *slurm_job_new(struct remote_job *job);
 /* The job of this name, or of a row of the queue; NULL: none of this runner. */
@@ -279,7 +277,3 @@ void slurm_queue_next(struct slurm *slurm);
 void slurm_queue_soon(struct slurm *slurm);
 /* `status` of remote.h, from the next snapshot. */
 void slurm_queue_status(struct remote_job *job);
-
-/* ---- slurm_init.c: preparing the shared folder ---- */
-
-int slurm_init(void *self, const json_t *args, kettle_answer done, void *arg, struct kettle_error *err);

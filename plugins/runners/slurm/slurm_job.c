@@ -40,12 +40,6 @@
 #define OVERDUE_MS 60000    /* beyond the time that Slurm was given for a job */
 #define DOCTOR_MS 150000    /* the command itself waits for three minutes */
 
-uint64_t
-slurm_now_ms(const struct slurm *slurm)
-{
-	return slurm->host->monotonic_ms(slurm->host);
-}
-
 static struct slurm *
 slurm_of(const struct slurm_job *own)
 {
@@ -133,7 +127,7 @@ slurm_work(struct slurm *slurm, kettle_fn work, kettle_fn after, void *arg)
 {
 	struct kettle_error err = {0};
 	slurm->busy++;
-	if (slurm->host->work(slurm->host, work, after, arg, &err) < 0)
+	if (slurm->remote.host->work(slurm->remote.host, work, after, arg, &err) < 0)
 		after(arg); /* the engine is closing: `after` runs without results of `work` */
 }
 
@@ -253,7 +247,7 @@ start_visit(struct slurm_job *own, struct visit *visit)
 static void
 wait_for_more(const struct slurm_job *own)
 {
-	remote_wait(own->job, slurm_now_ms(slurm_of(own)) + slurm_of(own)->poll_ms);
+	remote_wait(own->job, remote_now_ms(own->job->remote) + slurm_of(own)->poll_ms);
 }
 
 /* ---- removing its files ---- */
@@ -377,11 +371,11 @@ take_cancelled(struct slurm *slurm, bool worked, const char *why)
 		name = slurm_name(own);
 		own->cancelling = false;
 		own->cancel_sent = worked;
-		own->cancel_ms = slurm_now_ms(slurm) + CANCEL_AGAIN_MS;
+		own->cancel_ms = remote_now_ms(&slurm->remote) + CANCEL_AGAIN_MS;
 		own->cancel_snapshot = slurm->snapshot;
 	}
 	if (!worked)
-		slurm->host->log(slurm->host, slurm->cancel_failed ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
+		slurm->remote.host->log(slurm->remote.host, slurm->cancel_failed ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
 			"%s cannot be cancelled: %s", name, why);
 	slurm->cancel_failed = !worked;
 	slurm->cancelling = false;
@@ -401,7 +395,7 @@ on_cancel_ended(void *arg, const struct command_end *end)
 static void
 cancel_next(struct slurm *slurm)
 {
-	uint64_t now = slurm_now_ms(slurm);
+	uint64_t now = remote_now_ms(&slurm->remote);
 	AUTO_ARGUMENTS struct arguments arguments = {0};
 	struct kettle_error err = {0};
 	const struct slurm_job *first = NULL;
@@ -456,7 +450,7 @@ static void
 tend(struct slurm_job *own)
 {
 	struct remote_job *job = own->job;
-	uint64_t now = slurm_now_ms(slurm_of(own));
+	uint64_t now = remote_now_ms(own->job->remote);
 	own->left_ms = own->left_ms ? own->left_ms : now;
 	if (own->missing_ms && !own->retired)
 		retire(own);
@@ -511,7 +505,7 @@ slurm_job_new(struct remote_job *job)
 	bool recovered = !job->envelope && !job->report;
 	*own = (struct slurm_job){.job = job,
 		.serial = ++slurm->serials,
-		.began_ms = slurm_now_ms(slurm),
+		.began_ms = remote_now_ms(&slurm->remote),
 		.written = recovered,
 		.sent = recovered,
 		.recovered = recovered,
@@ -582,7 +576,7 @@ ask(struct remote_job *job)
 {
 	struct slurm_job *own = job->own;
 	const struct slurm *slurm = job->remote->self;
-	uint64_t now = slurm_now_ms(slurm);
+	uint64_t now = remote_now_ms(&slurm->remote);
 	if (job->report && now - own->began_ms > DOCTOR_MS)
 		remote_report(job, NULL, "Slurm did not run the job within 150 s; see what it waits for with `squeue`.");
 	else if (now < slurm->look_ms)
@@ -597,15 +591,7 @@ fetch(struct remote_job *job)
 	const struct slurm *slurm = job->remote->self;
 	failpoint("slurm.result");
 	AUTO_FREE char *path = shared_folder_result(slurm->folder, job->name);
-	remote_result_file(job, path);
-}
-
-/* Results of threads and commands do not belong to a single request, so there is nothing to end. */
-static bool
-halt(struct remote_job *job)
-{
-	(void)job;
-	return true;
+	remote_result(job, -1, path);
 }
 
 static bool
@@ -618,7 +604,7 @@ remains(struct remote_job *job)
 	if (own->since_snapshot == SLURM_NOT_SENT && !own->in_batch)
 		own->since_snapshot = slurm_of(own)->snapshot;
 	own->asked = own->wanted = false;
-	own->left_ms = slurm_now_ms(slurm_of(own));
+	own->left_ms = remote_now_ms(own->job->remote);
 	return true;
 }
 
@@ -670,7 +656,6 @@ const struct remote_ops slurm_remote_ops = {
 	.flush = flush,
 	.fetch = fetch,
 	.cancel = cancel,
-	.halt = halt,
 	.give_up = give_up,
 	.remains = remains,
 	.release = release,

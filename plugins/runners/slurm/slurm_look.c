@@ -90,7 +90,7 @@ on_row(void *arg, char *line)
 static void
 take_snapshot(struct slurm *slurm)
 {
-	uint64_t now = slurm_now_ms(slurm);
+	uint64_t now = remote_now_ms(&slurm->remote);
 	slurm->taken = slurm->snapshot;
 	for (const struct remote_job *job = slurm->remote.jobs; job; job = job->next) {
 		struct slurm_job *own = job->own;
@@ -105,9 +105,10 @@ static void
 take_failure(struct slurm *slurm, const char *last_stderr)
 {
 	if (slurm->query_failures++ == 0 && !slurm->remote.stopping)
-		slurm->host->log(slurm->host, KETTLE_LOG_WARNING, "squeue cannot be used: %s", last_stderr);
-	slurm->host->reached(slurm->host, NULL, last_stderr);
-	slurm->query_ms = slurm_now_ms(slurm) + remote_backoff_ms(slurm->query_failures, QUERY_AGAIN_MS, QUERY_MOST_MS);
+		slurm->remote.host->log(slurm->remote.host, KETTLE_LOG_WARNING, "squeue cannot be used: %s", last_stderr);
+	slurm->remote.host->reached(slurm->remote.host, NULL, last_stderr);
+	slurm->query_ms =
+		remote_now_ms(&slurm->remote) + remote_backoff_ms(slurm->query_failures, QUERY_AGAIN_MS, QUERY_MOST_MS);
 	free(slurm->unlisted);
 	slurm->unlisted = xasprintf("Slurm's queue cannot be listed: %s", last_stderr);
 }
@@ -117,7 +118,7 @@ on_queried(void *arg, const struct command_end *end)
 {
 	struct slurm_query *query = arg;
 	struct slurm *slurm = query->slurm;
-	uint64_t now = slurm_now_ms(slurm), took = now - query->began_ms;
+	uint64_t now = remote_now_ms(&slurm->remote), took = now - query->began_ms;
 	slurm->query = NULL;
 	if (!end->worked && !query->is_void) {
 		take_failure(slurm, end->why);
@@ -126,7 +127,7 @@ on_queried(void *arg, const struct command_end *end)
 	} else {
 		free(STEAL(slurm->unlisted));
 		if (!slurm->unsent)
-			slurm->host->reached(slurm->host, NULL, NULL);
+			slurm->remote.host->reached(slurm->remote.host, NULL, NULL);
 		if (slurm->query_failures > 0)
 			slurm_submit_soon(slurm);
 		slurm->query_failures = 0;
@@ -144,7 +145,7 @@ start_query(struct slurm *slurm)
 {
 	AUTO_ARGUMENTS struct arguments arguments = {0};
 	struct kettle_error err = {0};
-	struct slurm_query *query = xnew(struct slurm_query, .slurm = slurm, .began_ms = slurm_now_ms(slurm));
+	struct slurm_query *query = xnew(struct slurm_query, .slurm = slurm, .began_ms = remote_now_ms(&slurm->remote));
 	arguments_add(&arguments, "%s", slurm->squeue);
 	arguments_add(&arguments, "--array");
 	arguments_add(&arguments, "--all"); /* also hidden partitions */
@@ -171,13 +172,13 @@ has_to_query(const struct slurm *slurm)
 			return true;
 		remembered = remembered || job->phase == REMOTE_ORPHANED;
 	}
-	return remembered && slurm_now_ms(slurm) - slurm->queried_ms > REMEMBERED_MS;
+	return remembered && remote_now_ms(&slurm->remote) - slurm->queried_ms > REMEMBERED_MS;
 }
 
 void
 slurm_queue_next(struct slurm *slurm)
 {
-	if (!slurm->query && slurm_now_ms(slurm) >= slurm->query_ms && has_to_query(slurm))
+	if (!slurm->query && remote_now_ms(&slurm->remote) >= slurm->query_ms && has_to_query(slurm))
 		start_query(slurm);
 }
 
@@ -206,7 +207,7 @@ slurm_queue_status(struct remote_job *job)
 {
 	struct slurm *slurm = job->remote->self;
 	struct slurm_job *own = job->own;
-	uint64_t now = slurm_now_ms(slurm);
+	uint64_t now = remote_now_ms(&slurm->remote);
 	size_t running = 0;
 	if (!own) {
 		own = slurm_job_new(job);
@@ -253,7 +254,7 @@ look(void *arg)
 {
 	struct look *state = arg;
 	if (state->sweeps)
-		shared_folder_sweep(state->folder, state->slurm->host->utc_ms(state->slurm->host));
+		shared_folder_sweep(state->folder, state->slurm->remote.host->utc_ms(state->slurm->remote.host));
 	(void)shared_folder_results(state->folder, MAX_RESULTS, &state->names, &state->err);
 	for (size_t i = 0; i < state->count; i++) {
 		struct look_item *item = &state->items[i];
@@ -324,7 +325,7 @@ on_looked(void *arg)
 	if (state->names)
 		slurm->looked_ms = state->began_ms;
 	else if (!slurm->unlooked && state->err.code < 0)
-		slurm->host->log(slurm->host, KETTLE_LOG_WARNING, "%s", state->err.message);
+		slurm->remote.host->log(slurm->remote.host, KETTLE_LOG_WARNING, "%s", state->err.message);
 	slurm->unlooked = !state->names;
 	for (i = 0; i < state->count; i++)
 		take_item(slurm, &state->items[i]);
@@ -356,7 +357,7 @@ slurm_look_next(struct slurm *slurm)
 	if (slurm->looking || asked == 0)
 		return;
 	struct look *state = xnew(struct look, .slurm = slurm, .folder = xstrdup(slurm->folder),
-		.items = xcalloc(asked, sizeof(struct look_item)), .began_ms = slurm_now_ms(slurm));
+		.items = xcalloc(asked, sizeof(struct look_item)), .began_ms = remote_now_ms(&slurm->remote));
 	for (const struct remote_job *job = slurm->remote.jobs; job; job = job->next) {
 		const struct slurm_job *own = job->own;
 		if (own && own->asked && (job->running || job->report))

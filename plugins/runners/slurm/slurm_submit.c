@@ -99,7 +99,7 @@ accept_batch(struct slurm_batch *batch)
 {
 	struct slurm *slurm = batch->slurm;
 	free(STEAL(slurm->unsent));
-	slurm->host->reached(slurm->host, NULL, NULL);
+	slurm->remote.host->reached(slurm->remote.host, NULL, NULL);
 	for (struct slurm_job *own; (own = take_job(batch));) {
 		memcpy(own->id, batch->id, sizeof(own->id));
 		slurm_job_accepted(own);
@@ -122,16 +122,16 @@ defer_batch(struct slurm_batch *batch, bool sent, const char *reason)
 	struct slurm *slurm = batch->slurm;
 	uint64_t again_ms = 0;
 	if (!batch->is_doctor) {
-		slurm->host->log(slurm->host, slurm->unsent ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
+		slurm->remote.host->log(slurm->remote.host, slurm->unsent ? KETTLE_LOG_DEBUG : KETTLE_LOG_WARNING,
 			"jobs wait, since they could not be given to Slurm: %s", reason);
 		free(slurm->unsent);
 		slurm->unsent = xstrdup(reason);
-		slurm->host->reached(slurm->host, NULL, reason);
+		slurm->remote.host->reached(slurm->remote.host, NULL, reason);
 	}
 	for (struct slurm_job *own; (own = take_job(batch));) {
 		own->tries++;
 		if (!again_ms)
-			again_ms = slurm_now_ms(slurm) + remote_backoff_ms(own->tries, AGAIN_MS, AGAIN_MOST_MS);
+			again_ms = remote_now_ms(&slurm->remote) + remote_backoff_ms(own->tries, AGAIN_MS, AGAIN_MOST_MS);
 		own->again_ms = again_ms;
 		if (sent || own->job->phase == REMOTE_ORPHANED) {
 			own->since_snapshot = slurm->snapshot;
@@ -359,7 +359,7 @@ slurm_submit(struct remote_job *job)
 {
 	struct slurm_job *own = job->own;
 	const struct slurm *slurm = job->remote->self;
-	uint64_t now = slurm_now_ms(slurm);
+	uint64_t now = remote_now_ms(&slurm->remote);
 	if (!job->report)
 		failpoint("slurm.send");
 	if (own->again_ms > now)
@@ -425,15 +425,16 @@ static void
 hasten(struct remote_job *job, void *arg)
 {
 	struct slurm_job *own = job->own;
+	(void)arg;
 	if (!own)
 		return;
 	if (job->phase == REMOTE_SENDING && own->again_ms && !job->awaiting)
-		remote_wait(job, slurm_now_ms(arg));
+		remote_wait(job, remote_now_ms(job->remote));
 	own->again_ms = 0;
 }
 
 void
 slurm_submit_soon(struct slurm *slurm)
 {
-	remote_each(&slurm->remote, hasten, slurm);
+	remote_each(&slurm->remote, hasten, NULL);
 }

@@ -51,9 +51,8 @@ struct receiver {
 struct receiver *
 receiver_new(const struct kettle_host *host, const char *ref, const char *spool, void (*ended)(void *arg), void *arg)
 {
-	struct receiver *receiver = xnew(struct receiver, .host = host, .ref = xstrdup(ref), .spool = xstrdup(spool),
-		.ended = ended, .arg = arg, .waiting = json_array(), .fd = -1);
-	return receiver;
+	return xnew(struct receiver, .host = host, .ref = xstrdup(ref), .spool = xstrdup(spool), .ended = ended, .arg = arg,
+		.waiting = json_array(), .fd = -1);
 }
 
 /* ---- on the work's thread ---- */
@@ -106,7 +105,7 @@ is_of_file(const struct receiver *receiver, const json_t *event)
 {
 	static const char *const keys[] = {"step", "name", "size", "sha256"};
 	bool same = true;
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		same = same && json_equal(json_object_get(receiver->kept, keys[i]), json_object_get(event, keys[i]));
 	return same;
 }
@@ -188,8 +187,7 @@ complete(struct receiver *receiver)
 			receiver->ref, receiver->trouble.message);
 	if (receiver->wrong.code < 0) {
 		json_decref(completion);
-		completion = json_pack("{s:s, s:s, s:s}", "status", "lost", "loss", kettle_loss_name(KETTLE_LOSS_NODE_FAULT),
-			"error", receiver->wrong.message);
+		completion = exec_client_lost(KETTLE_LOSS_NODE_FAULT, receiver->wrong.message);
 	}
 	receiver->host->job_done(receiver->host, receiver->ref, completion);
 	free_receiver(receiver);

@@ -14,6 +14,12 @@
 #define SSH_FLAGS_MAX 64
 #define SSH_MISSING 113 /* exit status of the scripts: the archive's kettle-exec is missing */
 
+enum ssh_command {
+	SSH_SERVE,   /* `kettle-exec --serve`; ends with SSH_MISSING if the archive's kettle-exec is missing */
+	SSH_DOCTOR,  /* `kettle-exec --doctor --json` */
+	SSH_INSTALL, /* reads the archive from standard input, checks its digest, and unpacks it where the others look */
+};
+
 /* The settings of a connection. Borrowed. */
 struct ssh_setup {
 	const char *program;   /* ssh */
@@ -26,12 +32,8 @@ struct ssh_setup {
 
 /* Checks whether the options of a unit can be used. EINVAL. */
 int ssh_command_check(const json_t *options, struct kettle_error *err);
-/* `kettle-exec --serve` on the other machine. Ends with SSH_MISSING if the archive's kettle-exec is missing. */
-void ssh_command_serve(const struct ssh_setup *setup, struct arguments *ret_argv);
-/* `kettle-exec --doctor --json` on the other machine. */
-void ssh_command_doctor(const struct ssh_setup *setup, struct arguments *ret_argv);
-/* Reads the archive from standard input, checks its digest, and unpacks it where the other commands look. */
-void ssh_command_install(const struct ssh_setup *setup, struct arguments *ret_argv);
+/* Makes a command line that runs this on the other machine. */
+void ssh_command(const struct ssh_setup *setup, enum ssh_command command, struct arguments *ret_argv);
 
 /* ---- receive.c: the artifacts of a job, which kettle-exec sends as events ---- */
 

@@ -118,11 +118,10 @@ add_ssh(struct arguments *argv, const struct ssh_setup *setup)
 	static const char *const settings[] = {"BatchMode=yes", "ConnectionAttempts=1", "TCPKeepAlive=yes",
 		"ControlMaster=no", "ControlPath=none", "RemoteCommand=none", "PermitLocalCommand=no",
 		"ClearAllForwardings=yes", "LogLevel=ERROR"};
-	size_t i;
 	long long interval = setup->lease_s / ALIVE_COUNT;
 	arguments_add(argv, "%s", setup->program);
 	arguments_add(argv, "-Tax");
-	for (i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
 		arguments_add(argv, "-o%s", settings[i]);
 	arguments_add(argv, "-oConnectTimeout=%lld", setup->connect_s);
 	arguments_add(argv, "-oServerAliveInterval=%lld", interval > 1 ? interval : 1);
@@ -158,25 +157,17 @@ place(const struct ssh_setup *setup)
 }
 
 void
-ssh_command_serve(const struct ssh_setup *setup, struct arguments *ret_argv)
+ssh_command(const struct ssh_setup *setup, enum ssh_command command, struct arguments *ret_argv)
 {
 	AUTO_FREE char *lease = xasprintf("%lld", setup->lease_s);
+	const char *digest = setup->digest ? setup->digest : "";
 	add_ssh(ret_argv, setup);
-	add_command(ret_argv, start_script, place(setup), setup->digest ? setup->digest : "", "--serve", "--lease", lease,
-		"--settings", setup->settings, NULL);
-}
-
-void
-ssh_command_doctor(const struct ssh_setup *setup, struct arguments *ret_argv)
-{
-	add_ssh(ret_argv, setup);
-	add_command(ret_argv, start_script, place(setup), setup->digest ? setup->digest : "", "--doctor", "--json",
-		"--settings", setup->settings, NULL);
-}
-
-void
-ssh_command_install(const struct ssh_setup *setup, struct arguments *ret_argv)
-{
-	add_ssh(ret_argv, setup);
-	add_command(ret_argv, install_script, place(setup), setup->digest, NULL);
+	if (command == SSH_INSTALL)
+		add_command(ret_argv, install_script, place(setup), digest, NULL);
+	else if (command == SSH_DOCTOR)
+		add_command(
+			ret_argv, start_script, place(setup), digest, "--doctor", "--json", "--settings", setup->settings, NULL);
+	else
+		add_command(ret_argv, start_script, place(setup), digest, "--serve", "--lease", lease, "--settings",
+			setup->settings, NULL);
 }

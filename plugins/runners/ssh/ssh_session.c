@@ -65,8 +65,7 @@ has_archive(const struct ssh_session *session)
 }
 
 static void
-make_command(const struct ssh_session *session, void (*make)(const struct ssh_setup *setup, struct arguments *ret_argv),
-	struct arguments *ret_argv)
+make_command(const struct ssh_session *session, enum ssh_command command, struct arguments *ret_argv)
 {
 	AUTO_JSON json_t *settings = json_pack("{s:O*}", "report", json_object_get(session->section, "report"));
 	AUTO_FREE char *text = json_dumps(settings, JSON_COMPACT);
@@ -78,7 +77,7 @@ make_command(const struct ssh_session *session, void (*make)(const struct ssh_se
 		.digest = has_archive(session) ? session->digest : NULL,
 		.settings = text,
 	};
-	make(&setup, ret_argv);
+	ssh_command(&setup, command, ret_argv);
 }
 
 static void
@@ -128,7 +127,7 @@ static int
 start_doctor(struct ssh_session *session, kettle_answer done, void *arg, struct kettle_error *err)
 {
 	AUTO_ARGUMENTS struct arguments argv = {0};
-	make_command(session, ssh_command_doctor, &argv);
+	make_command(session, SSH_DOCTOR, &argv);
 	return exec_client_doctor(&session->lines, &argv, done, arg, err);
 }
 
@@ -422,7 +421,7 @@ install(struct ssh_session *session)
 {
 	struct kettle_error err = {0};
 	AUTO_ARGUMENTS struct arguments argv = {0};
-	make_command(session, ssh_command_install, &argv);
+	make_command(session, SSH_INSTALL, &argv);
 	const struct command_use use = {.on_stderr = on_install_stderr,
 		.on_end = on_installed,
 		.arg = session,
@@ -476,7 +475,7 @@ start_ssh(struct ssh_session *session)
 {
 	struct kettle_error err = {0};
 	AUTO_ARGUMENTS struct arguments argv = {0};
-	make_command(session, ssh_command_serve, &argv);
+	make_command(session, SSH_SERVE, &argv);
 	session->state = SSH_SESSION_CONNECTING;
 	session->why[0] = '\0';
 	session->closing = false;

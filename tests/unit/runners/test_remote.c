@@ -91,13 +91,6 @@ on_begin(struct remote_job *job)
 	return false;
 }
 
-static bool
-on_halt(struct remote_job *job)
-{
-	(void)job;
-	return true;
-}
-
 static void
 on_send(struct remote_job *job)
 {
@@ -133,13 +126,8 @@ on_release(struct remote_job *job)
 	current = NULL;
 }
 
-static const struct remote_ops ops = {.begin = on_begin,
-	.send = on_send,
-	.find = on_find,
-	.ask = on_ask,
-	.cancel = on_cancel,
-	.halt = on_halt,
-	.release = on_release};
+static const struct remote_ops ops = {
+	.begin = on_begin, .send = on_send, .find = on_find, .ask = on_ask, .cancel = on_cancel, .release = on_release};
 
 static void
 configure(void)
@@ -303,7 +291,7 @@ give(struct remote_job *job, char *data_take, size_t size)
 	int fd = memfd_create("result", MFD_CLOEXEC);
 	assert_true(fd >= 0 && write(fd, data_take, size) == (ssize_t)size);
 	free(data_take);
-	remote_result(job, fd);
+	remote_result(job, fd, NULL);
 }
 
 /* ---- tests ---- */
@@ -408,8 +396,8 @@ test_result_in_a_file(void **state)
 	send_job();
 	AUTO_FREE char *data = seal_result(NAME, HASH, NULL, true, &size), *text = sealed_to_text(data, size),
 				   *path = scratch_write(dir, "result", text);
-	remote_result_file(current, path);
-	remote_result_file(current, path); /* what comes twice counts once */
+	remote_result(current, -1, path);
+	remote_result(current, -1, path); /* what comes twice counts once */
 	(void)job_ends(fake, "12.1", "done");
 }
 
@@ -446,7 +434,7 @@ test_result_is_a_stream(void **state)
 				   *path = scratch_write(dir, "result", text), *kept = path_join(spool, "step/trace"), *found = NULL;
 	assert_true(size > 4 * LEAST_HELD);
 	atomic_store(&most_allocated, 0);
-	remote_result_file(current, path);
+	remote_result(current, -1, path);
 	(void)job_ends(fake, "12.1", "done");
 	const size_t most = atomic_load(&most_allocated);
 	assert_in_range(most, 1, LEAST_HELD);
@@ -465,7 +453,7 @@ test_result_that_is_too_large(void **state)
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	assert_true(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	assert_int_equal(ftruncate(fd, (off_t)1 << 40), 0);
-	remote_result(current, fd);
+	remote_result(current, fd, NULL);
 	assert_void("exceeds");
 }
 
@@ -501,10 +489,10 @@ test_result_file_away(void **state)
 	send_job();
 	AUTO_FREE char *data = seal_result(NAME, HASH, NULL, false, &size), *text = sealed_to_text(data, size),
 				   *path = path_join(dir, "result");
-	remote_result_file(current, path);
+	remote_result(current, -1, path);
 	assert_int_equal(kettle_fake_run(fake, is_away, NULL, PATIENCE_MS), 0);
 	free(scratch_write(dir, "result", text));
-	remote_result_file(current, path);
+	remote_result(current, -1, path);
 	(void)job_ends(fake, "12.1", "done");
 }
 
@@ -640,6 +628,7 @@ test_stop_with_jobs(void **state)
 static void
 on_stopped_for_good(void *arg)
 {
+	remote_close(&remote);
 	memset(&remote, 0xff, sizeof(remote));
 	on_stopped(arg);
 }

@@ -515,7 +515,7 @@ test_deadline(void **state)
 		const char *why = i == listed ? "Slurm did not end" : "queue cannot be listed";
 		enum kettle_loss loss = i == listed ? KETTLE_LOSS_NODE_FAULT : KETTLE_LOSS_UNREACHED;
 		await_lost(ref, loss, "has exceeded its time limit", why);
-		assert_in_range(slurm_now_ms(instances[i]), end_ms[i], end_ms[i] + 2 * 60000);
+		assert_in_range(remote_now_ms(&instances[i]->remote), end_ms[i], end_ms[i] + 2 * 60000);
 	}
 	await_file(listed, "cancelled");
 }

@@ -696,7 +696,7 @@ test_command(void **state)
 	struct ssh_setup ssh = {
 		.program = "ssh", .connect_s = 7, .lease_s = 30, .options = options, .settings = "{\"a\": \"it's\"}"};
 	AUTO_ARGUMENTS struct arguments argv = {0};
-	ssh_command_serve(&ssh, &argv);
+	ssh_command(&ssh, SSH_SERVE, &argv);
 	assert_string_equal(argv.list[0], "ssh");
 	assert_string_equal(argv.list[argv.count - 2], "far");
 	assert_string_equal(argv.list[argv.count - 3], "--");
