@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
@@ -38,7 +39,7 @@ struct published {
 struct plugin_set {
 	struct loader *loader;
 	struct core *core;
-	struct slot *slots, **last; /* list of slots, oldest first; its last link */
+	struct slot *slots; /* oldest first */
 	size_t count;
 	struct published *published;
 };
@@ -241,8 +242,7 @@ make(struct plugin_set *set, const struct config *config, uint32_t kind, const c
 	int rc = make_slot(set, config, kind, name, &slot, err);
 	if (rc < 0)
 		return rc;
-	*set->last = slot;
-	set->last = &slot->next;
+	LIST_APPEND(set->slots, slot);
 	set->count++;
 	*ret_slot = slot;
 	return 0;
@@ -316,7 +316,6 @@ int
 plugins_load(const struct config *config, struct core *core, struct plugin_set **ret_set, struct kettle_error *err)
 {
 	struct plugin_set *set = xcalloc(1, sizeof(*set));
-	set->last = &set->slots;
 	set->core = core;
 	set->loader = loader_new(json_object_get(config->root, "plugin_path"), NULL);
 	int rc = 0;

@@ -5,6 +5,7 @@
 #include "session/core_internal.h"
 
 #include "base/cleanup.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/xalloc.h"
 #include "store/db_file.h"
@@ -22,7 +23,7 @@ struct attach {
 		store_done done;
 		void *arg;
 		struct attach_waiter *next;
-	} * first, **last;
+	} * waiters; /* in their order */
 	struct kettle_timer *timer;
 	uint64_t give_up_ms;
 	bool warned; /* the log says that a server waits */
@@ -40,7 +41,6 @@ attach_begin(struct core *core, uint64_t delay_ms, struct kettle_error *err)
 		return rc;
 	}
 	attach->core = core;
-	attach->last = &attach->first;
 	attach->give_up_ms = clock_ms(loop_clock(core->setup.io)) + ATTACH_LIMIT_MS;
 	core->role = CORE_ATTACHING;
 	core->attach = attach;
@@ -60,15 +60,14 @@ core_attach(struct core *core, store_done done, void *arg)
 		return;
 	}
 	struct attach_waiter *waiter = xnew(struct attach_waiter, .done = done, .arg = arg);
-	*core->attach->last = waiter;
-	core->attach->last = &waiter->next;
+	LIST_APPEND(core->attach->waiters, waiter);
 }
 
 static void
 finish(struct core *core, const struct kettle_error *err)
 {
 	struct attach *attach = STEAL(core->attach);
-	struct attach_waiter *waiter = attach->first;
+	struct attach_waiter *waiter = attach->waiters;
 	free(attach);
 	while (waiter) {
 		struct attach_waiter *next = waiter->next;

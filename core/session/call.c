@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -360,9 +361,9 @@ static void ran_in_turn(void *arg);
 static void
 begin_slow(struct core *core)
 {
-	while (core->slow.first && core->slow.running < SLOW_MAX) {
-		struct call *call = core->slow.first;
-		core->slow.first = call->next;
+	while (core->slow.waiting && core->slow.running < SLOW_MAX) {
+		struct call *call = core->slow.waiting;
+		core->slow.waiting = call->next;
 		if (!call->answer)
 			call_fail(call, KETTLE_ECANCELED, "The call was cancelled.");
 		else if (core_work(core, run_slow, ran_in_turn, call, &call->err) < 0)
@@ -384,9 +385,7 @@ ran_in_turn(void *arg)
 static void
 queue_slow(struct call *call)
 {
-	struct call **end = call->core->slow.first ? &call->core->slow.last->next : &call->core->slow.first;
-	call->next = NULL;
-	*end = call->core->slow.last = call;
+	LIST_APPEND(call->core->slow.waiting, call);
 	begin_slow(call->core);
 }
 

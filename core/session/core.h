@@ -144,7 +144,7 @@ struct core {
 		bool trying;
 	} storage; /* a server's disk, see storage_watch.c */
 	struct {
-		struct call *first, *last; /* that wait for their turn; last: where there is a first */
+		struct call *waiting; /* for their turn, in order */
 		unsigned running;
 	} slow;           /* commands at the owner */
 	unsigned works;   /* core_work under way, and calls of core_hold */

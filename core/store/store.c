@@ -14,9 +14,10 @@
 #include "store/db_file.h"
 
 #include <string.h>
+#include <sys/queue.h>
 
 struct op {
-	struct op *next;
+	STAILQ_ENTRY(op) link;
 	store_op run;
 	store_done done;
 	void *arg;
@@ -24,18 +25,17 @@ struct op {
 	struct kettle_error err;
 };
 
-struct ops {
-	struct op *head, **tail;
-};
+STAILQ_HEAD(ops, op);
 
 /* The results of one commit for the loop: first its events, then its answers. */
 struct answer {
-	struct answer *next;
+	STAILQ_ENTRY(answer) link;
 	json_t *events;
 	uint64_t commit_ns; /* that a commit took; 0: nothing was written */
 	uint64_t wrote_ns;  /* when it had changed the file; 0: it did not */
 	struct ops ops;
 };
+STAILQ_HEAD(answers, answer);
 
 /* A thread with its connection and the operations that wait for it. */
 struct db_thread {
@@ -57,7 +57,7 @@ struct store {
 	void (*on_full)(void *arg, const struct kettle_error *why);
 	void *full_arg;
 	uv_mutex_t mutex; /* guards answers and finished */
-	struct answer *answers, **answers_tail;
+	struct answers answers;
 	bool finished; /* the writer has closed both connections */
 	/* The loop thread's own. */
 	bool closing;
@@ -69,38 +69,13 @@ struct store {
 	void *closed_arg;
 };
 
-static void
-ops_init(struct ops *ops)
-{
-	ops->head = NULL;
-	ops->tail = &ops->head;
-}
-
-static void
-ops_add(struct ops *ops, struct op *op)
-{
-	op->next = NULL;
-	*ops->tail = op;
-	ops->tail = &op->next;
-}
-
 static struct op *
 ops_pop(struct ops *ops)
 {
-	struct op *op = ops->head;
-	if (op && !(ops->head = op->next))
-		ops->tail = &ops->head;
+	struct op *op = STAILQ_FIRST(ops);
+	if (op)
+		STAILQ_REMOVE_HEAD(ops, link);
 	return op;
-}
-
-static void
-ops_move(struct ops *from, struct ops *to)
-{
-	ops_init(to);
-	if (from->head) {
-		*to = *from;
-		ops_init(from);
-	}
 }
 
 /* Answers and frees. On the loop thread. */
@@ -124,10 +99,10 @@ static void
 post(struct store *store, struct ops *done, struct answer *answer_take)
 {
 	struct answer *answer = answer_take;
-	ops_move(done, &answer->ops);
+	STAILQ_INIT(&answer->ops);
+	STAILQ_CONCAT(&answer->ops, done);
 	uv_mutex_lock(&store->mutex);
-	*store->answers_tail = answer;
-	store->answers_tail = &answer->next;
+	STAILQ_INSERT_TAIL(&store->answers, answer, link);
 	uv_mutex_unlock(&store->mutex);
 	(void)uv_async_send(&store->async);
 }
@@ -135,9 +110,9 @@ post(struct store *store, struct ops *done, struct answer *answer_take)
 static bool
 has_write(const struct ops *ops)
 {
-	const struct op *op = ops->head;
+	const struct op *op = STAILQ_FIRST(ops);
 	while (op && !op->writes)
-		op = op->next;
+		op = STAILQ_NEXT(op, link);
 	return op;
 }
 
@@ -150,21 +125,19 @@ lane_take(struct db_thread *thread_of, struct ops *ret_ops)
 {
 	bool idle = false;
 	uv_mutex_lock(&thread_of->mutex);
-	while (!thread_of->queue.head && !thread_of->stop && !idle) {
-		if (thread_of->later.head)
+	while (STAILQ_EMPTY(&thread_of->queue) && !thread_of->stop && !idle) {
+		if (!STAILQ_EMPTY(&thread_of->later))
 			idle = uv_cond_timedwait(&thread_of->wake, &thread_of->mutex, STORE_LATER_MS * UINT64_C(1000000)) ==
 				   UV_ETIMEDOUT;
 		else
 			uv_cond_wait(&thread_of->wake, &thread_of->mutex);
 	}
-	ops_move(&thread_of->queue, ret_ops);
-	if (thread_of->later.head && (idle || thread_of->stop || has_write(ret_ops))) {
-		*ret_ops->tail = thread_of->later.head;
-		ret_ops->tail = thread_of->later.tail;
-		ops_init(&thread_of->later);
-	}
+	STAILQ_INIT(ret_ops);
+	STAILQ_CONCAT(ret_ops, &thread_of->queue);
+	if (idle || thread_of->stop || has_write(ret_ops))
+		STAILQ_CONCAT(ret_ops, &thread_of->later);
 	uv_mutex_unlock(&thread_of->mutex);
-	return ret_ops->head;
+	return !STAILQ_EMPTY(ret_ops);
 }
 
 /* Runs an operation below a savepoint, or alone in the transaction; if it fails, its writes and events are undone. */
@@ -200,9 +173,9 @@ commit(struct db *db, const struct ops *done, struct kettle_error *err)
 		return rc;
 	}
 	/* The transaction is gone, and with it what the operations before the last one did. */
-	const struct op *last = done->head;
-	while (last && last->next)
-		last = last->next;
+	const struct op *last = STAILQ_FIRST(done);
+	while (last && STAILQ_NEXT(last, link))
+		last = STAILQ_NEXT(last, link);
 	if (!last || !last->err.code)
 		return kettle_fail(err, KETTLE_EIO, "The database ended the transaction by itself.");
 	*err = last->err;
@@ -214,13 +187,12 @@ static void
 batch_run(struct db_thread *thread_of, struct ops *queue)
 {
 	struct db *db = &thread_of->db;
-	struct ops done;
+	struct ops done = STAILQ_HEAD_INITIALIZER(done);
 	struct kettle_error err = {0};
 	struct answer *answer = xcalloc(1, sizeof(*answer));
 	bool writes = false, changes = false;
 	size_t count = 0;
-	ops_init(&done);
-	for (struct op *op = queue->head; op && count < STORE_BATCH_MAX; op = op->next, count++)
+	for (struct op *op = STAILQ_FIRST(queue); op && count < STORE_BATCH_MAX; op = STAILQ_NEXT(op, link), count++)
 		writes = writes || op->writes;
 	bool alone = count == 1;
 	db->now_ms = clock_utc_ms(thread_of->store->clock);
@@ -228,10 +200,10 @@ batch_run(struct db_thread *thread_of, struct ops *queue)
 	int rc = writes ? db_file_check_place(db->handle, &err) : 0;
 	if (rc == 0)
 		rc = db_exec(db, &err, writes ? "BEGIN IMMEDIATE" : "BEGIN", NULL);
-	for (; count > 0 && queue->head && (rc < 0 || !sqlite3_get_autocommit(db->handle)); count--) {
+	for (; count > 0 && !STAILQ_EMPTY(queue) && (rc < 0 || !sqlite3_get_autocommit(db->handle)); count--) {
 		struct op *op = ops_pop(queue);
 		int before = sqlite3_total_changes(db->handle);
-		ops_add(&done, op);
+		STAILQ_INSERT_TAIL(&done, op, link);
 		if (rc == 0)
 			op_run(db, op, alone);
 		changes = changes || (op->err.code == 0 && sqlite3_total_changes(db->handle) != before);
@@ -244,10 +216,9 @@ batch_run(struct db_thread *thread_of, struct ops *queue)
 	uint64_t ended_ns = clock_ns(thread_of->store->clock);
 	answer->commit_ns = rc == 0 && writes ? ended_ns - begun_ns + 1 : 0;
 	answer->wrote_ns = rc == 0 && changes ? ended_ns : 0;
-	if (rc < 0)
-		for (struct op *op = done.head; op; op = op->next)
-			if (op->err.code == 0)
-				op->err = err;
+	for (struct op *op = STAILQ_FIRST(&done); op && rc < 0; op = STAILQ_NEXT(op, link))
+		if (op->err.code == 0)
+			op->err = err;
 	answer->events = STEAL(db->events);
 	if (rc < 0 || json_array_size(answer->events) == 0)
 		json_decref(STEAL(answer->events));
@@ -262,7 +233,7 @@ writer_main(void *arg)
 	struct store *store = thread_of->store;
 	struct ops ops;
 	while (lane_take(thread_of, &ops))
-		while (ops.head)
+		while (!STAILQ_EMPTY(&ops))
 			batch_run(thread_of, &ops);
 	/* The last connection to close empties the log; a reader in the middle of something would keep it. */
 	(void)uv_thread_join(&store->reader.thread);
@@ -280,9 +251,8 @@ static void
 query_run(struct db_thread *thread_of, struct op *op)
 {
 	struct db *db = &thread_of->db;
-	struct ops done;
-	ops_init(&done);
-	ops_add(&done, op);
+	struct ops done = STAILQ_HEAD_INITIALIZER(done);
+	STAILQ_INSERT_TAIL(&done, op, link);
 	db->now_ms = clock_utc_ms(thread_of->store->clock);
 	int rc = db_exec(db, &op->err, "BEGIN", NULL);
 	if (rc == 0)
@@ -302,7 +272,7 @@ reader_main(void *arg)
 	struct db_thread *thread_of = arg;
 	struct ops ops;
 	while (lane_take(thread_of, &ops))
-		while (ops.head)
+		while (!STAILQ_EMPTY(&ops))
 			query_run(thread_of, ops_pop(&ops));
 }
 
@@ -311,8 +281,8 @@ lane_open(struct store *store, struct db_thread *thread_of, sqlite3 *handle_take
 {
 	thread_of->store = store;
 	thread_of->db.handle = handle_take;
-	ops_init(&thread_of->queue);
-	ops_init(&thread_of->later);
+	STAILQ_INIT(&thread_of->queue);
+	STAILQ_INIT(&thread_of->later);
 	int rc = uv_mutex_init(&thread_of->mutex);
 	if (rc < 0)
 		return rc;
@@ -357,14 +327,13 @@ static void
 on_async(uv_async_t *async)
 {
 	struct store *store = async->data;
+	struct answers answers = STAILQ_HEAD_INITIALIZER(answers);
 	uv_mutex_lock(&store->mutex);
-	struct answer *answers = STEAL(store->answers);
-	store->answers_tail = &store->answers;
+	STAILQ_CONCAT(&answers, &store->answers);
 	bool finished = store->finished;
 	uv_mutex_unlock(&store->mutex);
-	while (answers) {
-		struct answer *answer = answers;
-		answers = answer->next;
+	for (struct answer *answer; (answer = STAILQ_FIRST(&answers));) {
+		STAILQ_REMOVE_HEAD(&answers, link);
 		if (answer->commit_ns)
 			histogram_add(&store->commits, (double)answer->commit_ns / 1e9);
 		if (answer->wrote_ns)
@@ -450,8 +419,8 @@ store_open(uv_loop_t *loop, const struct clock *clock, const char *path, const c
 		return rc;
 	}
 	struct store *store = xnew(struct store, .clock = clock, .on_events = on_events, .events_arg = events_arg);
-	store->answers_tail = &store->answers;
-	ops_init(&store->late);
+	STAILQ_INIT(&store->answers);
+	STAILQ_INIT(&store->late);
 	rc = store_set_up(loop, store, writer, reader, err);
 	if (rc == 0)
 		*ret_store = store;
@@ -473,7 +442,7 @@ queue(struct db_thread *thread_of, bool writes, enum when when, store_op run, st
 	op->err = (struct kettle_error){0};
 	if (store->closing) {
 		(void)kettle_fail(&op->err, KETTLE_ECANCELED, "The database is being closed.");
-		ops_add(&store->late, op);
+		STAILQ_INSERT_TAIL(&store->late, op, link);
 		/* Once the async is closing, its close callback answers. */
 		if (!uv_is_closing((uv_handle_t *)&store->async))
 			(void)uv_async_send(&store->async);
@@ -481,7 +450,8 @@ queue(struct db_thread *thread_of, bool writes, enum when when, store_op run, st
 	}
 	store->waiting += op->waited_for;
 	uv_mutex_lock(&thread_of->mutex);
-	ops_add(when == WHEN_LATER ? &thread_of->later : &thread_of->queue, op);
+	struct ops *ops = when == WHEN_LATER ? &thread_of->later : &thread_of->queue;
+	STAILQ_INSERT_TAIL(ops, op, link);
 	uv_cond_signal(&thread_of->wake);
 	uv_mutex_unlock(&thread_of->mutex);
 }

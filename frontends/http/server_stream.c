@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/queue.h>
 
 #include "base/xalloc.h"
 
@@ -33,7 +34,7 @@ struct http_chunk {
 /* A piece that a stream has yet to send. */
 struct piece {
 	struct http_chunk *chunk;
-	struct piece *next;
+	STAILQ_ENTRY(piece) link;
 };
 
 struct http_stream {
@@ -45,7 +46,7 @@ struct http_stream {
 	/* Protected by the lock. */
 	struct http_stream *next, **link; /* of the server's; link: what points to it */
 	unsigned refs;                    /* the caller's, the response's and that of the list `busy` */
-	struct piece *first, **last;
+	STAILQ_HEAD(, piece) pieces;
 	size_t offset, behind; /* bytes of the first piece that are sent; bytes that are not */
 	uint64_t sent_ms;
 	bool idle, listed;  /* it waits for a piece; it is in the list `busy` */
@@ -82,8 +83,7 @@ add_piece(struct http_stream *stream, struct http_chunk *chunk)
 	struct piece *piece = xmalloc(sizeof(*piece));
 	(void)__atomic_add_fetch(&chunk->refs, 1, __ATOMIC_RELAXED);
 	*piece = (struct piece){.chunk = chunk};
-	*stream->last = piece;
-	stream->last = &piece->next;
+	STAILQ_INSERT_TAIL(&stream->pieces, piece, link);
 	stream->behind += chunk->size;
 }
 
@@ -91,10 +91,8 @@ add_piece(struct http_stream *stream, struct http_chunk *chunk)
 static void
 drop_piece(struct http_stream *stream)
 {
-	struct piece *piece = stream->first;
-	stream->first = piece->next;
-	if (!stream->first)
-		stream->last = &stream->first;
+	struct piece *piece = STAILQ_FIRST(&stream->pieces);
+	STAILQ_REMOVE_HEAD(&stream->pieces, link);
 	stream->offset = 0;
 	http_chunk_unref(piece->chunk);
 	free(piece);
@@ -155,8 +153,8 @@ fill(void *arg, uint64_t position, char *to, size_t room)
 	ssize_t given;
 	(void)position;
 	(void)pthread_mutex_lock(&server->lock);
-	while (!stream->cut && stream->first && size < room) {
-		const struct http_chunk *chunk = stream->first->chunk;
+	while (!stream->cut && !STAILQ_EMPTY(&stream->pieces) && size < room) {
+		const struct http_chunk *chunk = STAILQ_FIRST(&stream->pieces)->chunk;
 		size_t left = chunk->size - stream->offset, part = left < room - size ? left : room - size;
 		(void)memcpy(to + size, chunk->text + stream->offset, part);
 		size += part;
@@ -192,7 +190,7 @@ leave(void *arg)
 	if (stream->next)
 		stream->next->link = stream->link;
 	stream->over = true;
-	while (stream->first)
+	while (!STAILQ_EMPTY(&stream->pieces))
 		drop_piece(stream);
 	void (*closed)(void *arg) = stream->closed;
 	stream->calling = closed;
@@ -217,7 +215,7 @@ http_stream_open(struct http_request *request, const char *type, const struct ht
 		.request = request,
 		.events = strncasecmp(type, EVENTS_TYPE, strlen(EVENTS_TYPE)) == 0,
 		.refs = 2,
-		.last = &stream->first,
+		.pieces = STAILQ_HEAD_INITIALIZER(stream->pieces),
 		.sent_ms = server_now(server),
 		.arg = arg};
 	struct MHD_Response *response =

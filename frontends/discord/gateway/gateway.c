@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 
 #include "base/buf.h"
@@ -46,7 +47,7 @@
 
 struct outgoing {
 	size_t len;
-	struct outgoing *next;
+	STAILQ_ENTRY(outgoing) link;
 	unsigned char data[]; /* LWS_PRE bytes, then the text */
 };
 
@@ -60,7 +61,7 @@ struct connection {
 	char *url, why[200];
 	unsigned turn; /* which of the name's addresses is next */
 	struct buf frame;
-	struct outgoing *first, **last;
+	STAILQ_HEAD(, outgoing) outgoing;
 	lws_sorted_usec_list_t open_timer, cut_timer;
 };
 
@@ -129,12 +130,10 @@ struct address {
 static void
 drop_outgoing(struct connection *c)
 {
-	for (struct outgoing *out = c->first, *next; out; out = next) {
-		next = out->next;
+	for (struct outgoing *out; (out = STAILQ_FIRST(&c->outgoing));) {
+		STAILQ_REMOVE_HEAD(&c->outgoing, link);
 		free(out);
 	}
-	c->first = NULL;
-	c->last = &c->first;
 }
 
 /* Forgets the connection and calls `closed`. */
@@ -296,10 +295,8 @@ connection_send(void *arg, const char *text, size_t len)
 		return;
 	struct outgoing *out = xmalloc(sizeof(*out) + LWS_PRE + len);
 	out->len = len;
-	out->next = NULL;
 	(void)memcpy(out->data + LWS_PRE, text, len);
-	*c->last = out;
-	c->last = &out->next;
+	STAILQ_INSERT_TAIL(&c->outgoing, out, link);
 	(void)lws_callback_on_writable(c->wsi);
 }
 
@@ -365,20 +362,18 @@ take_part(struct connection *c, struct lws *wsi, const char *part, size_t len)
 static int
 write_next(struct connection *c)
 {
-	struct outgoing *out = c->first;
+	struct outgoing *out = STAILQ_FIRST(&c->outgoing);
 	if (c->closing) {
 		lws_close_reason(c->wsi, (enum lws_close_status)c->closing, NULL, 0);
 		return -1;
 	}
 	if (!out)
 		return 0;
-	c->first = out->next;
-	if (!c->first)
-		c->last = &c->first;
+	STAILQ_REMOVE_HEAD(&c->outgoing, link);
 	int written = lws_write(c->wsi, out->data + LWS_PRE, out->len, LWS_WRITE_TEXT);
 	bool whole = written >= 0 && (size_t)written >= out->len;
 	free(out);
-	if (whole && c->first)
+	if (whole && !STAILQ_EMPTY(&c->outgoing))
 		(void)lws_callback_on_writable(c->wsi);
 	return whole ? 0 : -1;
 }
@@ -677,7 +672,7 @@ gateway_new(const struct kettle_host *host, const struct gateway_rules *rules, c
 	const struct machine_rules machine_rules = {
 		.token = rules->token, .intents = rules->intents, .random_seed = seed, .retry_ms = rules->retry_ms};
 	struct gateway *g = xcalloc(1, sizeof(*g));
-	*g = (struct gateway){.connection = {.gateway = g, .last = &g->connection.first},
+	*g = (struct gateway){.connection = {.gateway = g, .outgoing = STAILQ_HEAD_INITIALIZER(g->connection.outgoing)},
 		.host = host,
 		.events = events,
 		.arg = arg,
