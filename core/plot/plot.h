@@ -43,10 +43,6 @@ struct plot {
 	size_t count;
 };
 
-/* main.c. A request as it describes it, checked. EINVAL: the sentence names what is wrong. plot_free in either case. */
-int plot_read(const json_t *request, struct plot *ret_plot, struct kettle_error *err);
-void plot_free(struct plot *plot);
-
 /* An axis: values from low to high, or their logarithms, and the labels of some of them. */
 struct plot_axis {
 	double low, high;

@@ -464,8 +464,8 @@ fail_not_found(const struct loader *loader, const char *name, struct kettle_erro
 		folders.len ? folders.data : "(none)", NEAREST_END(meant));
 }
 
-int
-loader_find(const struct loader *loader, const char *name, char **ret_file, struct kettle_error *err)
+static int
+find_file(const struct loader *loader, const char *name, char **ret_file, struct kettle_error *err)
 {
 	struct stat st;
 	if (!name_is_good(name))
@@ -487,7 +487,7 @@ loader_load(struct loader *loader, uint32_t kind, const char *name, const struct
 	struct kettle_error *err)
 {
 	AUTO_FREE char *file = NULL;
-	int rc = loader_find(loader, name, &file, err);
+	int rc = find_file(loader, name, &file, err);
 	return rc ? rc : loader_open(loader, kind, name, file, ret_loaded, err);
 }
 

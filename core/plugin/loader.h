@@ -35,8 +35,6 @@ struct loader *loader_new(const json_t *path, const struct loader_abi *abi);
 /* Closes every plugin that it loaded; no instance may be left. NULL is allowed. */
 void loader_free(struct loader *loader);
 
-/* The first NAME.so of the path; new string. ENOENT lists the folders and names the nearest plugin. */
-int loader_find(const struct loader *loader, const char *name, char **ret_file, struct kettle_error *err);
 /*
  * Loads a file. kind 0: any; name NULL: any. Refuses with "FILE: …" and with the library closed again: no such file
  * (ENOENT), no plugin (EINVAL), another ABI (EVERSION), another kind or name (EINVAL), a missing operation (EINVAL),
@@ -45,7 +43,7 @@ int loader_find(const struct loader *loader, const char *name, char **ret_file, 
  */
 int loader_open(struct loader *loader, uint32_t kind, const char *name, const char *file,
 	const struct loaded_plugin **ret_loaded, struct kettle_error *err);
-/* loader_find, then loader_open. */
+/* loader_open of the first NAME.so of the path. ENOENT lists the folders and names the nearest plugin. */
 int loader_load(struct loader *loader, uint32_t kind, const char *name, const struct loaded_plugin **ret_loaded,
 	struct kettle_error *err);
 /* The names of all plugins in the path, loaded or not, in order. New array. Blocking. */

@@ -213,10 +213,7 @@ int core_reload(struct core *core, const json_t *devices, const struct core_limi
 /* event_feed.c. Hands over no more events. Call it before the store closes. NULL is allowed. */
 void event_feed_stop(struct event_feed *feed);
 
-/* subscribe.c. See host.h. [any] */
-int core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
-	void *arg, uint64_t *ret_id, struct kettle_error *err);
-/* A subscription in all its ways. Strings and JSON are borrowed for the call. */
+/* subscribe.c. See host.h. A subscription; strings and JSON are borrowed for the call. [any] */
 struct core_subscription {
 	const json_t *actor, *filter;
 	int64_t after;

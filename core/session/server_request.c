@@ -16,11 +16,19 @@
 
 #define UNAUTHORIZED 401
 
+/* The address of a path at a server, whose own address may end in a slash. New string. */
+static char *
+url_of(const char *server, const char *path)
+{
+	size_t len = strlen(server);
+	return xasprintf("%.*s%s", (int)(len && server[len - 1] == '/' ? len - 1 : len), server, path);
+}
+
 int
 server_send(const struct core_setup *setup, const void *owner, const char *token,
 	const struct kettle_http_request *request, uint64_t *ret_id, struct kettle_error *err)
 {
-	AUTO_FREE char *url = server_url(setup->server, request->url);
+	AUTO_FREE char *url = url_of(setup->server, request->url);
 	AUTO_FREE char *credential = token ? xasprintf("Authorization: Bearer %s", token) : NULL;
 	const char *headers[4] = {request->on_part ? "Accept: text/event-stream" : "Accept: application/json"};
 	size_t count = 1;
@@ -129,17 +137,10 @@ read_tokens(const char *path, struct kettle_error *err)
 }
 
 char *
-server_url(const char *server, const char *path)
-{
-	size_t len = strlen(server);
-	return xasprintf("%.*s%s", (int)(len && server[len - 1] == '/' ? len - 1 : len), server, path);
-}
-
-char *
 server_token_read(const char *server, char **ret_name)
 {
 	const char *given = getenv("KETTLE_TOKEN");
-	AUTO_FREE char *folder = folder_of_user(), *key = server_url(server, "");
+	AUTO_FREE char *folder = folder_of_user(), *key = url_of(server, "");
 	AUTO_FREE char *path = folder ? path_join(folder, FILE_NAME) : NULL;
 	struct kettle_error ignored = {0};
 	if (ret_name)
@@ -157,7 +158,7 @@ server_token_read(const char *server, char **ret_name)
 int
 server_token_keep(const char *server, const char *token, const char *name, struct kettle_error *err)
 {
-	AUTO_FREE char *folder = folder_of_user(), *key = server_url(server, "");
+	AUTO_FREE char *folder = folder_of_user(), *key = url_of(server, "");
 	if (!folder)
 		return kettle_fail(err, KETTLE_EIO, "The token cannot be kept: HOME is not set.");
 	AUTO_FREE char *path = path_join(folder, FILE_NAME);

@@ -22,8 +22,6 @@ void server_explain(const struct core_setup *setup, const struct kettle_error *e
  * {ADDRESS: {"token", "name"}}. All [any], all blocking.
  */
 
-/* The address of a path at a server, whose own address may end in a slash. New string. */
-char *server_url(const char *server, const char *path);
 /*
  * The token for the server with this address: KETTLE_TOKEN, or that of the file. New string; NULL: there is none.
  * *ret_name, which may be NULL: what the server calls the token; a new string, NULL for KETTLE_TOKEN.

@@ -559,14 +559,6 @@ core_follow(struct core *core, const struct core_subscription *setup, uint64_t *
 	return 0;
 }
 
-int
-core_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
-	void *arg, uint64_t *ret_id, struct kettle_error *err)
-{
-	const struct core_subscription setup = {.actor = actor, .filter = filter, .after = after, .fn = fn, .arg = arg};
-	return core_follow(core, &setup, ret_id, err);
-}
-
 static void
 end_subscription(struct subscription *subscription)
 {

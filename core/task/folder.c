@@ -42,8 +42,9 @@ free_folder(struct folder *folder)
 }
 #define AUTO_FOLDER __attribute__((cleanup(free_folder)))
 
-const char *
-task_folder_name(const char *name)
+/* The name if it is valid in messages, in file names and on other machines, else "task". Borrowed or static. */
+static const char *
+valid_name(const char *name)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
 	size_t len = strlen(name);
@@ -162,7 +163,7 @@ task_folder_load(const struct languages *languages, const struct source_dir *sou
 {
 	AUTO_FOLDER struct folder folder = {
 		.source_dir = source_dir, .files = json_object(), .templates = json_object(), .remarks = json_array()};
-	folder.name = xstrdup(task_folder_name(name));
+	folder.name = xstrdup(valid_name(name));
 	folder.label = source_dir_label(source_dir, YML_NAME);
 	int rc = read_yml(&folder, languages, err);
 	folder.left = TASK_MAX_BYTES;
@@ -288,7 +289,7 @@ task_single_load(const struct languages *languages, const char *name, const char
 		(void)json_array_append(all, remark);
 	/* JSON is YAML, so the result is read and checked like an author's task.yml. */
 	AUTO_FREE char *yml = json_text(task, JSON_INDENT(2));
-	*ret_bundle = json_pack("{s:s, s:s, s:O, s:o, s:o}", "name", task_folder_name(stem), "yml", yml, "files", files,
+	*ret_bundle = json_pack("{s:s, s:s, s:O, s:o, s:o}", "name", valid_name(stem), "yml", yml, "files", files,
 		"templates", templates ? json_incref(templates) : json_object(), "remarks", json_incref(all));
 	return 0;
 }

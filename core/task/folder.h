@@ -12,14 +12,11 @@
 /*
  * Reads task.yml and every file that it names into a bundle as a client would send it: {"name", "yml", "files",
  * "templates", "remarks"}; `remarks` holds remarks that only the folder allows. A link may lead anywhere within the
- * highest folder that the task's sources reach by ../, not out of it. name: the task's (from task_folder_name). Errors
- * name file and line. [any]
+ * highest folder that the task's sources reach by ../, not out of it. name: the task's; "task" takes the place of one
+ * that is not valid in messages, in file names and on other machines. Errors name file and line. [any]
  */
 int task_folder_load(const struct languages *languages, const struct source_dir *source_dir, const char *name,
 	json_t **ret_bundle, struct kettle_error *err);
-
-/* The name if it is valid in messages, in file names and on other machines, else "task". Borrowed or static. [any] */
-const char *task_folder_name(const char *name);
 
 /*
  * The same for a single reference file, the older form of a task, of which the language makes a task. Pure. name: the

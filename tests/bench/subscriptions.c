@@ -48,8 +48,10 @@ on_attached(void *arg, const struct kettle_error *err)
 	uint64_t id;
 	if (err)
 		fail_bench(err);
+	const struct core_subscription setup = {
+		.actor = actor, .filter = filter, .after = -1, .fn = on_event, .arg = bench};
 	for (int i = 0; i < bench->count; i++)
-		if (core_subscribe(bench->core, actor, filter, -1, on_event, bench, &id, &why) < 0)
+		if (core_follow(bench->core, &setup, &id, &why) < 0)
 			fail_bench(&why);
 }
 

@@ -52,7 +52,7 @@ subscribe(size_t place, const char *board)
 	json_t *actor = cores_actor("owner"), *filter = json_pack("{s:s}", "leaderboard", board);
 	struct kettle_error err = {0};
 	uint64_t id;
-	if (core_subscribe(cores.core[place], actor, filter, -1, on_event, NULL, &id, &err) < 0)
+	if (cores_subscribe(cores.core[place], actor, filter, -1, on_event, NULL, &id, &err) < 0)
 		fail_msg("%s", err.message);
 	json_decref(actor);
 	json_decref(filter);

@@ -292,3 +292,11 @@ cores_file(const char *board)
 	return json_pack(
 		"{s:o, s:s, s:s}", "file", commands_file("a.cpp", "int a;\n"), "leaderboard", board, "mode", "test");
 }
+
+int
+cores_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
+	void *arg, uint64_t *ret_id, struct kettle_error *err)
+{
+	const struct core_subscription setup = {.actor = actor, .filter = filter, .after = after, .fn = fn, .arg = arg};
+	return core_follow(core, &setup, ret_id, err);
+}

@@ -65,3 +65,6 @@ void cores_board(size_t place, const char *name, bool closed);
 /* Arguments of a submission to the board. New reference. */
 json_t *cores_file(const char *board);
 json_t *cores_actor(const char *who);
+/* core_follow of a subscription of this process. */
+int cores_subscribe(struct core *core, const json_t *actor, const json_t *filter, int64_t after, kettle_event_fn fn,
+	void *arg, uint64_t *ret_id, struct kettle_error *err);

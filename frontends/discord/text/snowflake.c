@@ -15,7 +15,6 @@
 
 #define EPOCH INT64_C(1420070400000) /* 2015-01-01 */
 #define TIME_SHIFT 22
-#define TIME_MAX ((INT64_C(1) << (64 - TIME_SHIFT)) - 1)
 
 bool
 snowflake_parse(const char *text, uint64_t *ret_id)
@@ -44,15 +43,6 @@ int64_t
 snowflake_time(uint64_t id)
 {
 	return (int64_t)(id >> TIME_SHIFT) + EPOCH;
-}
-
-uint64_t
-snowflake_at(int64_t ms)
-{
-	if (ms <= EPOCH)
-		return 0;
-	int64_t since = ms - EPOCH;
-	return (uint64_t)(since < TIME_MAX ? since : TIME_MAX) << TIME_SHIFT;
 }
 
 void

@@ -17,7 +17,5 @@ bool snowflake_parse(const char *text, uint64_t *ret_id);
 bool snowflake_copy(char ret_text[SNOWFLAKE_SIZE], const char *text);
 /* When the identifier was made, in ms since 1970. */
 int64_t snowflake_time(uint64_t id);
-/* The least identifier of that time, for "after" and "before" of a list; 0 before 2015, the year of the first. */
-uint64_t snowflake_at(int64_t ms);
 /* The nonce of a message: the same for the same event (or other subject) in the same channel. */
 void snowflake_nonce(const char *event, const char *channel, char ret_nonce[NONCE_SIZE]);

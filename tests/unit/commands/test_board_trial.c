@@ -162,8 +162,8 @@ test_progress(void **state)
 	cores_make(1, false);
 	(void)cores_must(1, "owner", "leaderboard.list", json_object());
 	AUTO_JSON json_t *filter = json_pack("{s:b}", "task_run", 1), *owner = cores_actor("owner");
-	assert_int_equal(core_subscribe(cores.core[1], owner, filter, -1, on_event, &own, &id, NULL), 0);
-	assert_int_equal(core_subscribe(cores.core[0], owner, filter, -1, on_event, &others, &id, NULL), 0);
+	assert_int_equal(cores_subscribe(cores.core[1], owner, filter, -1, on_event, &own, &id, NULL), 0);
+	assert_int_equal(cores_subscribe(cores.core[0], owner, filter, -1, on_event, &others, &id, NULL), 0);
 	(void)cores_must(1, "owner", "leaderboard.list", json_object());
 	(void)cores_must(1, "carol:creator", "leaderboard.create", board("b", NULL));
 	until(own == 1);

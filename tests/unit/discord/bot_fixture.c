@@ -21,6 +21,7 @@
 
 #define APPLICATION "900"
 #define GUILD "1"
+#define DISCORD_EPOCH_MS INT64_C(1420070400000) /* 2015-01-01: identifiers begin with the time since then */
 
 static int
 on_call(void *arg, const json_t *actor, const char *command, const json_t *args, json_t **ret_result,
@@ -96,7 +97,7 @@ fixture_setup(void **state)
 	f->messages = json_array();
 	f->user = FIXTURE_ADA;
 	f->permissions = "0";
-	f->next = snowflake_at(time_now_ms());
+	f->next = (uint64_t)(time_now_ms() - DISCORD_EPOCH_MS) << 22;
 	begin_bot(f);
 	*state = f;
 	return 0;

@@ -676,7 +676,7 @@ test_follow_elsewhere(void **state)
 	setup_of.arg = &lost;
 	assert_int_equal(core_follow(client, &setup_of, &lost.id, NULL), 0);
 	/* Without markers it waits for a board that is not there yet. */
-	assert_int_equal(core_subscribe(client, actor, filter, -1, on_event, &old, &old.id, NULL), 0);
+	assert_int_equal(cores_subscribe(client, actor, filter, -1, on_event, &old, &old.id, NULL), 0);
 	cores_must(1, "ada", "leaderboard.list", NULL);
 	until(size_of(&ear) > 1 && size_of(&lost) == 1);
 	assert_string_equal(kind_of(&lost, 0), "refused");

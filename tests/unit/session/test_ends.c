@@ -427,7 +427,7 @@ test_server_ends(void **state)
 		cores_must(0, "owner", "leaderboard.list", NULL);
 		AUTO_JSON json_t *actor = cores_actor("ada");
 		for (size_t i = 0; i < ARRAY_SIZE(id); i++)
-			assert_int_equal(core_subscribe(core, actor, NULL, 0, on_event, &heard, &id[i], NULL), 0);
+			assert_int_equal(cores_subscribe(core, actor, NULL, 0, on_event, &heard, &id[i], NULL), 0);
 		cores_ask(0, "ada", "submit", cores_file("arena"), &answers[0]);
 		cores_ask(0, "owner", "leaderboard.delete", board(), &answers[1]);
 		cores_ask(0, "owner", "user.role", json_pack("{s:s, s:s}", "name", "ada", "role", "creator"), &answers[2]);
@@ -461,7 +461,7 @@ test_attaching_ends(void **state)
 		core_attach(cores_make(1, true), on_attached, &waited);
 		core_attach(cores_make(2, false), on_attached, &joined);
 		AUTO_JSON json_t *actor = cores_actor("ada");
-		assert_int_equal(core_subscribe(cores.core[2], actor, NULL, 0, on_event, &heard, &id, NULL), 0);
+		assert_int_equal(cores_subscribe(cores.core[2], actor, NULL, 0, on_event, &heard, &id, NULL), 0);
 		turn(turns);
 		if (turns % 2)
 			leave(0);

@@ -678,8 +678,8 @@ test_credential(void **state)
 	AUTO_JSON json_t *admin = cores_actor("owner"), *user = cores_actor("ada"), *filter = json_object();
 	AUTO_JSON json_t *seen = json_array(), *nothing = json_array();
 	cores_must(0, "ada", "leaderboard.list", json_object());
-	assert_int_equal(core_subscribe(cores.core[0], admin, filter, -1, keep_event, seen, &id, &err), 0);
-	assert_int_equal(core_subscribe(cores.core[0], user, filter, -1, keep_event, nothing, &other, &err), 0);
+	assert_int_equal(cores_subscribe(cores.core[0], admin, filter, -1, keep_event, seen, &id, &err), 0);
+	assert_int_equal(cores_subscribe(cores.core[0], user, filter, -1, keep_event, nothing, &other, &err), 0);
 	cores_must(0, "owner", "admin.pause", json_object());
 	until(json_array_size(seen) == 1);
 	table->credential(table, NULL);

@@ -92,8 +92,8 @@ test_full(void **state)
 	AUTO_JSON json_t *seen = json_array(), *nothing = json_array();
 	serve();
 	cores_must(0, "ada", "submit", cores_file("arena")); /* so ada is a user */
-	assert_int_equal(core_subscribe(cores.core[0], admin, filter, -1, keep_event, seen, &id, &err), 0);
-	assert_int_equal(core_subscribe(cores.core[0], user, filter, -1, keep_event, nothing, &other, &err), 0);
+	assert_int_equal(cores_subscribe(cores.core[0], admin, filter, -1, keep_event, seen, &id, &err), 0);
+	assert_int_equal(cores_subscribe(cores.core[0], user, filter, -1, keep_event, nothing, &other, &err), 0);
 	cores_must(0, "owner", "admin.pause", json_object());
 	cores_must(0, "owner", "admin.resume", json_object());
 	until(count(seen, "admin.accepting") == 2);

@@ -45,7 +45,7 @@ listen_as(size_t place, const char *who, json_t *filter_take, int64_t after)
 	AUTO_JSON json_t *actor = cores_actor(who), *filter = filter_take;
 	ear->kinds = json_array();
 	ear->place = place;
-	if (core_subscribe(cores.core[place], actor, filter, after, on_event, ear, &ear->id, &err) < 0)
+	if (cores_subscribe(cores.core[place], actor, filter, after, on_event, ear, &ear->id, &err) < 0)
 		fail_msg("%s", err.message);
 	return ear;
 }
@@ -57,7 +57,7 @@ assert_refused_filter(size_t place, json_t *filter_take)
 	uint64_t id = 0;
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *actor = cores_actor("ada"), *filter = filter_take;
-	assert_int_equal(core_subscribe(cores.core[place], actor, filter, -1, on_event, NULL, &id, &err), KETTLE_EINVAL);
+	assert_int_equal(cores_subscribe(cores.core[place], actor, filter, -1, on_event, NULL, &id, &err), KETTLE_EINVAL);
 	assert_sentence(err.message);
 }
 
