@@ -14,7 +14,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/times.h"
+#include "base/xalloc.h"
+#include "commands/handlers.h"
 
 struct cli_host_task {
 	struct cli_host_task *next;
@@ -400,4 +403,43 @@ cli_host_run_terminal(
 	close(slave);
 	close(master);
 	return status;
+}
+
+/* ---- the state of a test ---- */
+
+int
+cli_state_setup(void **state)
+{
+	struct cli_state *own = xcalloc(1, sizeof(*own));
+	cli_host_init(&own->host);
+	snprintf(own->folder, sizeof(own->folder), "/tmp/kettle-cli-XXXXXX");
+	*state = own;
+	return mkdtemp(own->folder) ? 0 : -1;
+}
+
+int
+cli_state_setup_core(void **state)
+{
+	int rc = cli_state_setup(state);
+	struct cli_state *own = *state;
+	json_decref(own->host.table);
+	own->host.table = command_data(commands);
+	return rc;
+}
+
+int
+cli_state_teardown(void **state)
+{
+	struct cli_state *own = *state;
+	file_remove_tree(own->folder, NULL);
+	cli_host_free(&own->host);
+	free_all(own->out, own->err, own);
+	return 0;
+}
+
+int
+cli_state_run(struct cli_state *state, const json_t *globals, const char *const *argv)
+{
+	free_all(state->out, state->err);
+	return cli_host_run(&state->host, globals, argv, &state->out, &state->err);
 }

@@ -55,3 +55,24 @@ int cli_host_run(struct cli_host *host, const json_t *globals, const char *const
 /* The same on a terminal of that many columns where input is typed; what is written to either stream is in ret_out. */
 int cli_host_run_terminal(
 	struct cli_host *host, unsigned columns, const char *input, const char *const *argv, char **ret_out);
+
+/* What a test of the command line works with: a host, what the last command line wrote, and a folder. */
+struct cli_state {
+	struct cli_host host;
+	char *out, *err;
+	char folder[64], file[96]; /* file: for the test */
+};
+
+/* For cmocka: *state is a new struct cli_state, whose host has the table of cli_host_init, or the core's own one. */
+int cli_state_setup(void **state);
+int cli_state_setup_core(void **state);
+int cli_state_teardown(void **state);
+/* cli_host_run, whose output is kept until the next one. */
+int cli_state_run(struct cli_state *state, const json_t *globals, const char *const *argv);
+
+#define RUN(state, ...) cli_state_run(state, NULL, (const char *const[]){__VA_ARGS__, NULL})
+#define HAS(text, part) \
+	do { \
+		if (!strstr(text, part)) \
+			fail_msg("no \"%s\" in \"%s\"", part, text); \
+	} while (0)

@@ -16,54 +16,8 @@
 #include "lib/cli_host.h"
 #include "lib/unit_test.h"
 
-struct state {
-	struct cli_host host;
-	char *out, *err;
-	char folder[64];
-};
-
-static int
-setup(void **arg)
-{
-	struct state *state = calloc(1, sizeof(*state));
-	cli_host_init(&state->host);
-	json_decref(state->host.table);
-	state->host.table = command_data(commands);
-	snprintf(state->folder, sizeof(state->folder), "/tmp/kettle-cli-XXXXXX");
-	assert_non_null(mkdtemp(state->folder));
-	*arg = state;
-	return 0;
-}
-
-static int
-teardown(void **arg)
-{
-	struct state *state = *arg;
-	file_remove_tree(state->folder, NULL);
-	cli_host_free(&state->host);
-	free(state->out);
-	free(state->err);
-	free(state);
-	return 0;
-}
-
-static int
-run_with(struct state *state, const json_t *globals, const char *const *argv)
-{
-	free(state->out);
-	free(state->err);
-	return cli_host_run(&state->host, globals, argv, &state->out, &state->err);
-}
-
-#define RUN(state, ...) run_with(state, NULL, (const char *const[]){__VA_ARGS__, NULL})
-#define HAS(text, part) \
-	do { \
-		if (!strstr(text, part)) \
-			fail_msg("no \"%s\" in \"%s\"", part, text); \
-	} while (0)
-
 static const char *
-below(const struct state *state, const char *name)
+below(const struct cli_state *state, const char *name)
 {
 	static char path[200];
 	snprintf(path, sizeof(path), "%s/%s", state->folder, name);
@@ -71,7 +25,7 @@ below(const struct state *state, const char *name)
 }
 
 static void
-assert_file(const struct state *state, const char *name, const char *text)
+assert_file(const struct cli_state *state, const char *name, const char *text)
 {
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;
@@ -82,7 +36,7 @@ assert_file(const struct state *state, const char *name, const char *text)
 }
 
 static bool
-is_there(const struct state *state, const char *name)
+is_there(const struct cli_state *state, const char *name)
 {
 	struct stat st;
 	return lstat(below(state, name), &st) == 0;
@@ -90,7 +44,7 @@ is_there(const struct state *state, const char *name)
 
 /* How many files are in the folder. */
 static int
-count_files(const struct state *state)
+count_files(const struct cli_state *state)
 {
 	AUTO_DIR DIR *dir = opendir(state->folder);
 	int count = -2; /* . and .. */
@@ -104,7 +58,7 @@ count_files(const struct state *state)
 static void
 test_update(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "leaderboard.update",
 		json_pack("{s:[s, s, s], s:s, s:i, s:i, s:i, s:{s:s, s:s, s:s}, s:[s]}", "changes", "task", "deadline",
 			"code_visibility", "scores", "left", "ranked", 12, "open", 1, "counts_from", 31, "leaderboard", "name",
@@ -155,7 +109,7 @@ task_answer(void)
 static void
 test_task(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "leaderboard.task", task_answer());
 	assert_int_equal(RUN(state, "leaderboard", "task", "vectoradd"), 0);
 	assert_string_equal(state->out, "vectoradd, task tiny\n"
@@ -186,7 +140,7 @@ test_task(void **arg)
 static void
 test_task_folder(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	char folder[200];
 	snprintf(folder, sizeof(folder), "%s", below(state, "new"));
 	cli_host_answer(&state->host, "leaderboard.task", task_answer());
@@ -211,7 +165,7 @@ test_task_folder(void **arg)
 	snprintf(folder, sizeof(folder), "%s", below(state, "other"));
 	cli_host_answer(&state->host, "leaderboard.task", task_answer());
 	const char *const argv[] = {"leaderboard", "task", "vectoradd", "-o", folder, NULL};
-	assert_int_equal(run_with(state, globals, argv), 0);
+	assert_int_equal(cli_state_run(state, globals, argv), 0);
 	AUTO_JSON json_t *facts = json_loads(state->out, 0, NULL);
 	assert_int_equal(json_integer_value(json_object_get(facts, "files")), 6);
 }
@@ -219,7 +173,7 @@ test_task_folder(void **arg)
 static void
 test_save_stays_inside(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	static const char *const names[] = {"../out", "/etc/x", "a/../../out", "", "a//b", "./a", "a\nb"};
 	struct kettle_error err = {0};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -253,7 +207,7 @@ templates(int count)
 static void
 test_template(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "leaderboard.template", templates(1));
 	assert_int_equal(RUN(state, "leaderboard", "template", "vectoradd"), 0);
 	assert_string_equal(state->out, "import a\n");
@@ -268,7 +222,8 @@ test_template(void **arg)
 	HAS(state->err, "is not overwritten");
 	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
 	cli_host_answer(&state->host, "leaderboard.template", templates(2));
-	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "template", "vectoradd", NULL}), 0);
+	assert_int_equal(
+		cli_state_run(state, globals, (const char *const[]){"leaderboard", "template", "vectoradd", NULL}), 0);
 	AUTO_JSON json_t *document = json_loads(state->out, 0, NULL);
 	assert_int_equal(json_array_size(json_object_get(document, "templates")), 2);
 }
@@ -276,7 +231,7 @@ test_template(void **arg)
 static void
 test_harness_show(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	for (int i = 0; i < 2; i++)
 		cli_host_answer(&state->host, "harness.show",
 			json_pack("{s:s, s:[{s:s, s:s}, {s:s, s:s}]}", "language", "py", "files", "name", "eval.py", "text",
@@ -292,7 +247,7 @@ test_harness_show(void **arg)
 /* ---- limits and invites ---- */
 
 static const char *
-called(struct state *state)
+called(struct cli_state *state)
 {
 	size_t count = json_array_size(state->host.calls);
 	return json_string_value(json_object_get(json_array_get(state->host.calls, count - 1), "command"));
@@ -301,7 +256,7 @@ called(struct state *state)
 static void
 test_limits(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "leaderboard.rate_limits",
 		json_pack("{s:s, s:[{s:s, s:n, s:i}, {s:s, s:s, s:i}]}", "leaderboard", "vectoradd", "limits", "category",
 			"test", "device", "per_hour", 60, "category", "leaderboard", "device", "H100", "per_hour", 6));
@@ -319,7 +274,7 @@ test_limits(void **arg)
 static void
 test_invites(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "invite.create",
 		json_pack("{s:[s, s], s:[s, s]}", "leaderboards", "a", "b", "codes", "abc", "def"));
 	assert_int_equal(RUN(state, "invite", "create", "a", "b", "--count", "2"), 0);
@@ -347,7 +302,7 @@ test_invites(void **arg)
 static void
 test_code(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "submission.show", json_pack("{s:s}", "code", "int x;\n"));
 	assert_int_equal(RUN(state, "submission", "show", "7", "--code"), 0);
 	assert_string_equal(state->out, "int x;\n");
@@ -388,7 +343,7 @@ page(int first, int count, int next)
 static void
 test_export(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	static const char lines[] = "{\"id\":1,\"code\":\"int x;\\n\"}\n{\"id\":2,\"code\":\"int x;\\n\"}\n"
 								"{\"id\":3,\"code\":\"int x;\\n\"}\n";
 	for (int i = 0; i < 3; i++) {
@@ -401,7 +356,8 @@ test_export(void **arg)
 	assert_int_equal(json_integer_value(json_object_get(args, "after")), 2);
 	assert_true(json_is_true(json_object_get(args, "private")));
 	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
-	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "export", "vectoradd", NULL}), 0);
+	assert_int_equal(
+		cli_state_run(state, globals, (const char *const[]){"leaderboard", "export", "vectoradd", NULL}), 0);
 	AUTO_JSON json_t *array = json_loads(state->out, 0, NULL);
 	assert_int_equal(json_array_size(array), 3);
 	/* A file is replaced only by a whole one. */
@@ -428,7 +384,7 @@ test_export(void **arg)
 static void
 test_complete(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	assert_int_equal(RUN(state, "__complete", "leaderboard", "s"), 0);
 	assert_string_equal(state->out, "show\tshow a leaderboard and its rankings\n");
 	cli_host_answer(&state->host, "complete",
@@ -447,7 +403,7 @@ test_complete(void **arg)
 static void
 test_diff(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "submission.diff",
 		json_pack(
 			"{s:{s:i, s:s}, s:{s:i, s:s}, s:s, s:b, s:b, s:[{s:s, s:s, s:{s:f}, s:{s:f}, s:f, s:n, s:[{s:s, s:{s:f, "
@@ -468,7 +424,7 @@ test_diff(void **arg)
 static void
 test_alike(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	static const char trace[] =
 		"Traceback (most recent call last):\n  File \"/job/submission.py\", line 3, in f\nE: no\n";
 	AUTO_FREE char *errors = xasprintf("%s%s%s", trace, trace, trace);
@@ -489,7 +445,7 @@ test_alike(void **arg)
 static void
 test_trying(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "task.read", json_pack("{s:s}", "yml", "lang: cpp"));
 	json_array_append_new(
 		state->host.events, json_pack("{s:s, s:s, s:{s:s, s:s, s:i, s:i}}", "kind", "progress", "device", "CPU",
@@ -505,7 +461,7 @@ test_trying(void **arg)
 static void
 test_language(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "task.read", json_pack("{s:[s, s]}", "languages", "cpp", "hip"));
 	cli_host_refuse(&state->host, "task.check", KETTLE_EINVAL, "There is no file.");
 	const char *const argv[] = {"task", "check", "relu.cpp", NULL};
@@ -521,7 +477,7 @@ test_language(void **arg)
 static void
 test_login_confirmed(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	const char *const argv[] = {"login", "confirm", "AAAAA-BBBBB", NULL};
 	static const char login[] =
 		"{\"name\":\"kettle of ada\",\"begun\":\"2026-07-01T10:00:00Z\",\"user_name\":\"ada\",\"confirmed\":false}";
@@ -549,7 +505,7 @@ test_login_confirmed(void **arg)
 }
 
 static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, cli_state_setup_core, cli_state_teardown)
 	TEST(test_update),
 	TEST(test_task),
 	TEST(test_task_folder),

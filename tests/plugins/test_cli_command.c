@@ -12,12 +12,6 @@
 #include "lib/cli_host.h"
 #include "lib/unit_test.h"
 
-struct state {
-	struct cli_host host;
-	char *out, *err;
-	char folder[64], file[96];
-};
-
 /* Gives the rows of the test's table the views of the core's. */
 static void
 take_views(json_t *table)
@@ -36,46 +30,19 @@ take_views(json_t *table)
 static int
 setup(void **arg)
 {
-	struct state *state = calloc(1, sizeof(*state));
-	cli_host_init(&state->host);
+	(void)cli_state_setup(arg);
+	struct cli_state *state = *arg;
 	take_views(state->host.table);
-	snprintf(state->folder, sizeof(state->folder), "%s/kettle-cli-XXXXXX", "/tmp");
-	assert_non_null(mkdtemp(state->folder));
 	snprintf(state->file, sizeof(state->file), "%s/submission.cpp", state->folder);
 	FILE *file = fopen(state->file, "w");
 	fputs("int x;\n", file);
 	fclose(file);
-	*arg = state;
 	return 0;
 }
-
-static int
-teardown(void **arg)
-{
-	struct state *state = *arg;
-	unlink(state->file);
-	rmdir(state->folder);
-	cli_host_free(&state->host);
-	free(state->out);
-	free(state->err);
-	free(state);
-	return 0;
-}
-
-static int
-run_with(struct state *state, const json_t *globals, const char *const *argv)
-{
-	free(state->out);
-	free(state->err);
-	return cli_host_run(&state->host, globals, argv, &state->out, &state->err);
-}
-
-#define RUN(state, ...) run_with(state, NULL, (const char *const[]){__VA_ARGS__, NULL})
-#define HAS(text, part) assert_non_null(strstr(text, part))
 
 /* An argument of the last call, as JSON text in place. */
 static const json_t *
-called(struct state *state, size_t index, const char *command)
+called(struct cli_state *state, size_t index, const char *command)
 {
 	const json_t *call = json_array_get(state->host.calls, index);
 	assert_string_equal(json_string_value(json_object_get(call, "command")), command);
@@ -123,7 +90,7 @@ progress(const char *device, json_t *event_take)
 static void
 test_create(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "task.read", json_pack("{s:s}", "yml", "lang: cpp"));
 	cli_host_answer(&state->host, "leaderboard.create",
 		json_pack("{s:s, s:[s], s:n, s:[{s:s, s:s}]}", "name", "vectoradd", "gpu_types", "CPU", "deadline", "tried",
@@ -142,7 +109,7 @@ test_create(void **arg)
 static void
 test_create_refused(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "task.read", json_pack("{s:s}", "yml", "lang: cpp"));
 	json_array_append_new(state->host.events,
 		progress("T4", json_pack("{s:s, s:s}", "event", "failed", "log", "g++ x\nx: error: \033[1mno")));
@@ -156,7 +123,7 @@ test_create_refused(void **arg)
 static void
 test_submit(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "submit",
 		json_pack("{s:i, s:i, s:[{s:i, s:s}]}", "id", 7, "seq", 41, "jobs", "job", 70, "device", "CPU"));
 	cli_host_answer(&state->host, "submission.show", submission("passed", passed_runs));
@@ -195,7 +162,7 @@ test_submit(void **arg)
 static void
 test_submit_profile(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
 	cli_host_answer(&state->host, "submission.show",
 		submission("passed", "[{\"mode\":\"profile\",\"secret\":false,\"index\":0,\"passed\":true,\"result\":{"
@@ -224,7 +191,7 @@ test_submit_profile(void **arg)
 static void
 test_submit_counts(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
 	cli_host_answer(&state->host, "submission.show",
 		submission("failed",
@@ -242,7 +209,7 @@ test_submit_counts(void **arg)
 static void
 test_submit_wide(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
 	cli_host_answer(&state->host, "submission.show",
 		submission("passed",
@@ -263,7 +230,7 @@ test_submit_wide(void **arg)
 static void
 test_submit_failed(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	json_t *result = submission("failed", "[]");
 	json_t *job = json_array_get(json_object_get(result, "jobs"), 0);
 	json_object_update_new(
@@ -287,7 +254,7 @@ test_submit_failed(void **arg)
 static void
 test_submit_limit(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
 	cli_host_answer(&state->host, "submission.show",
 		submission("failed",
@@ -302,7 +269,7 @@ test_submit_limit(void **arg)
 static void
 test_submit_engine_could_not(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
 	cli_host_answer(&state->host, "submission.show", submission("error", "[]"));
 	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
@@ -312,7 +279,7 @@ test_submit_engine_could_not(void **arg)
 static void
 test_submit_waits_until_done(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
 	cli_host_answer(&state->host, "submission.show", json_pack("{s:b}", "done", 0));
 	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.cancelled"));
@@ -327,7 +294,7 @@ test_submit_waits_until_done(void **arg)
 static void
 test_submit_interrupted_alone(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i, s:b}", "id", 7, "seq", 1, "stays", 0));
 	cli_host_answer(&state->host, "submission.cancel", json_pack("{s:i}", "id", 7));
 	assert_int_equal(RUN(state, "submit", state->file), 130);
@@ -339,7 +306,7 @@ test_submit_interrupted_alone(void **arg)
 static void
 test_submit_json(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	char report[128];
 	snprintf(report, sizeof(report), "%s/report.json", state->folder);
 	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
@@ -348,7 +315,8 @@ test_submit_json(void **arg)
 	cli_host_answer(&state->host, "submission.show", submission("failed", passed_runs));
 	json_array_append_new(state->host.events, progress("CPU", json_pack("{s:s}", "event", "started")));
 	json_array_append_new(state->host.events, json_pack("{s:s}", "kind", "submission.done"));
-	assert_int_equal(run_with(state, globals, (const char *const[]){"submit", state->file, "-o", report, NULL}), 1);
+	assert_int_equal(
+		cli_state_run(state, globals, (const char *const[]){"submit", state->file, "-o", report, NULL}), 1);
 	AUTO_JSON json_t *document = json_loads(state->out, 0, NULL);
 	AUTO_JSON json_t *file = json_load_file(report, 0, NULL);
 	unlink(report);
@@ -360,7 +328,7 @@ test_submit_json(void **arg)
 static void
 test_submit_quiet(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
 	cli_host_answer(&state->host, "submission.show", submission("passed", passed_runs));
 	json_array_append_new(state->host.events, progress("CPU", json_pack("{s:s}", "event", "started")));
@@ -379,7 +347,7 @@ test_submit_quiet(void **arg)
 static void
 test_submit_no_wait(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "submit", json_pack("{s:i, s:i}", "id", 7, "seq", 1));
 	assert_int_equal(RUN(state, "submit", state->file, "--no-wait"), 0);
 	assert_string_equal(state->out, "7\n");
@@ -391,7 +359,7 @@ test_submit_no_wait(void **arg)
 static void
 test_submit_files(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	assert_int_equal(RUN(state, "submit", "/nowhere/a.cpp"), 2);
 	assert_string_equal(state->err, "kettle: There is no file `/nowhere/a.cpp`.\n");
 	assert_int_equal(RUN(state, "submit", state->folder), 2);
@@ -428,7 +396,7 @@ boards(void)
 static void
 test_menu(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "leaderboard.list", boards());
 	cli_host_refuse(&state->host, "submit", KETTLE_ERATE, "Too many.");
 	int status = cli_host_run_terminal(&state->host, 80, "3\n2 1,cpu\n",
@@ -442,7 +410,7 @@ test_menu(void **arg)
 static void
 test_no_menu(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	FILE *file = fopen(state->file, "w");
 	fputs("// a kernel\n//!POPCORN leaderboard vectoradd\n//!POPCORN gpus CPU\nint x;\n", file);
 	fclose(file);
@@ -456,7 +424,7 @@ test_no_menu(void **arg)
 static void
 test_live_line(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	json_t *events = state->host.events;
 	cli_host_answer(&state->host, "submit",
 		json_pack("{s:i, s:i, s:[{s:i, s:s}, {s:i, s:s}]}", "id", 7, "seq", 1, "jobs", "job", 70, "device", "CPU",
@@ -482,7 +450,7 @@ test_live_line(void **arg)
 static void
 test_delete(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "leaderboard.delete", json_pack("{s:s, s:i}", "name", "vectoradd", "submissions", 2));
 	/* With --force as well. */
 	assert_int_equal(RUN(state, "leaderboard", "delete", "vectoradd", "--force"), 2);
@@ -509,7 +477,7 @@ test_delete(void **arg)
 static void
 test_boards(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "leaderboard.list", boards());
 	assert_int_equal(RUN(state, "leaderboard", "list", "--all"), 0);
 	/* The number of years depends on the date. */
@@ -523,7 +491,7 @@ test_boards(void **arg)
 static void
 test_ranking(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	static const char result[] =
 		"{\"leaderboard\":{\"name\":\"vectoradd\",\"deadline\":null,\"description\":\"Adds.\",\"visibility\":"
 		"\"closed\", \"judging\":\"one process\"},"
@@ -548,7 +516,7 @@ test_ranking(void **arg)
 									"  no user is ranked here\n");
 	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
 	cli_host_answer(&state->host, "leaderboard.show", json_loads(result, 0, NULL));
-	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "show", "vectoradd", NULL}), 0);
+	assert_int_equal(cli_state_run(state, globals, (const char *const[]){"leaderboard", "show", "vectoradd", NULL}), 0);
 	AUTO_JSON json_t *document = json_loads(state->out, 0, NULL);
 	assert_int_equal(json_array_size(document), 2);
 }
@@ -557,7 +525,7 @@ test_ranking(void **arg)
 static void
 test_calibrate(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "device.calibrate",
 		json_pack("{s:[{s:s, s:s, s:{s:f}, s:{s:f}, s:[s]}, {s:s, s:s, s:{s:f}, s:[{s:s, s:{s:f}}], s:[]}, "
 				  "{s:s, s:s, s:s, s:[]}]}",
@@ -587,7 +555,7 @@ test_calibrate(void **arg)
 static void
 test_queue_place(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "queue.place",
 		json_pack("{s:[{s:i, s:s, s:s}, {s:i, s:s, s:i, s:i}, {s:i, s:s, s:i, s:i, s:s}]}", "places", "job", 72,
 			"device", "H100", "waits", "It needs 2 devices.", "job", 70, "device", "CPU", "place", 0, "length", 1,
@@ -603,7 +571,7 @@ test_queue_place(void **arg)
 static void
 test_errors(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_refuse(&state->host, "leaderboard.list", KETTLE_EIO, "The disk is\nfull.");
 	assert_int_equal(RUN(state, "leaderboard", "list"), 3);
 	assert_string_equal(state->err, "kettle: The disk is\nfull.\n");
@@ -619,7 +587,7 @@ test_errors(void **arg)
 	assert_string_equal(state->err, "kettle: `force` is gone: use `force` of 2025.\n");
 	AUTO_JSON json_t *globals = json_pack("{s:b}", "json", 1);
 	cli_host_refuse_argument(&state->host, "leaderboard.list", "x", KETTLE_ENOENT, "No.");
-	assert_int_equal(run_with(state, globals, (const char *const[]){"leaderboard", "list", NULL}), 2);
+	assert_int_equal(cli_state_run(state, globals, (const char *const[]){"leaderboard", "list", NULL}), 2);
 	AUTO_JSON json_t *document = json_loads(state->out, 0, NULL);
 	assert_json(document, "{\"error\":{\"code\":\"not-found\",\"member\":\"x\",\"message\":\"No.\"}}");
 	assert_string_equal(state->err, "");
@@ -628,7 +596,7 @@ test_errors(void **arg)
 static void
 test_usage(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	assert_int_equal(RUN(state, "leaderbord"), 2);
 	assert_string_equal(state->err, "kettle: There is no command `leaderbord`; did you mean `leaderboard`?\n");
 	assert_int_equal(RUN(state, "leaderboard", "craete", "x"), 2);
@@ -649,7 +617,7 @@ test_usage(void **arg)
 static void
 test_help(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	static const char *const forms[][4] = {
 		{"leaderboard", "create", "--help", NULL}, {"help", "leaderboard", "create", NULL}};
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
@@ -663,7 +631,7 @@ test_help(void **arg)
 						"Options\n"
 						"  --task PATH           folder of the task\n");
 	}
-	assert_int_equal(run_with(state, NULL, (const char *const[]){NULL}), 0);
+	assert_int_equal(cli_state_run(state, NULL, (const char *const[]){NULL}), 0);
 	HAS(state->out, "  submit FILE           runs a file against the task of a leaderboard\n");
 	HAS(state->out, "To take part\n");
 	HAS(state->out, "All commands\n  leaderboard           create, ");
@@ -689,7 +657,7 @@ test_help(void **arg)
 static void
 test_local(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "task.check",
 		json_pack("{s:[{s:s, s:b, s:s, s:s, s:i, s:i, s:[s]}, {s:s, s:b, s:s}], s:b}", "tasks", "path", "a", "ok", 1,
 			"lang", "cpp", "judging", "one process", "tests", 3, "benchmarks", 1, "remarks", "Odd.", "path", "b", "ok",
@@ -726,7 +694,7 @@ test_local(void **arg)
 static void
 test_submissions(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	json_t *result = submission("running", "[]");
 	json_object_set_new(result, "flagged", json_string("It copies."));
 	cli_host_answer(&state->host, "submission.show", result);
@@ -749,7 +717,7 @@ test_submissions(void **arg)
 static void
 test_task_run(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	AUTO_JSON json_t *whole = submission("passed", passed_runs);
 	json_t *result = json_incref(json_array_get(json_object_get(whole, "jobs"), 0));
 	json_object_set_new(result, "kept", json_string("/tmp/x"));
@@ -761,7 +729,7 @@ test_task_run(void **arg)
 }
 
 static const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, cli_state_teardown)
 	TEST(test_create),
 	TEST(test_create_refused),
 	TEST(test_submit),

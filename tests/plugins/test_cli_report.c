@@ -8,50 +8,11 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/xalloc.h"
-#include "commands/handlers.h"
 #include "lib/cli_host.h"
 #include "lib/unit_test.h"
 
-struct state {
-	struct cli_host host;
-	char *out, *err;
-};
-
 static int
-setup(void **arg)
-{
-	struct state *state = xcalloc(1, sizeof(*state));
-	cli_host_init(&state->host);
-	json_decref(state->host.table);
-	state->host.table = command_data(commands);
-	*arg = state;
-	return 0;
-}
-
-static int
-teardown(void **arg)
-{
-	struct state *state = *arg;
-	cli_host_free(&state->host);
-	free(state->out);
-	free(state->err);
-	free(state);
-	return 0;
-}
-
-static int
-run_with(struct state *state, const char *const *argv)
-{
-	free(state->out);
-	free(state->err);
-	return cli_host_run(&state->host, NULL, argv, &state->out, &state->err);
-}
-
-#define RUN(state, ...) run_with(state, (const char *const[]){__VA_ARGS__, NULL})
-#define HAS(text, part) assert_non_null(strstr(text, part))
-
-static int
-run_terminal(struct state *state, const char *const *argv)
+run_terminal(struct cli_state *state, const char *const *argv)
 {
 	free(STEAL(state->out));
 	return cli_host_run_terminal(&state->host, 80, "", argv, &state->out);
@@ -71,7 +32,7 @@ submission(json_t *runs_take)
 static void
 test_output(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	AUTO_BUF struct buf lines = {0};
 	for (int i = 1; i <= 50; i++)
 		buf_printf(&lines, "line %d\n", i);
@@ -94,7 +55,7 @@ test_output(void **arg)
 static void
 test_details(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	static const char runs[] = "[{\"mode\":\"test\",\"passed\":false,\"exit\":112,\"message\":\"1 of 1 test failed: "
 							   "the first at 3\",\"result\":{"
 							   "\"test-count\":\"1\",\"test.0.spec\":\"size: "
@@ -113,10 +74,10 @@ test_details(void **arg)
 static void
 test_no_wait(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	static const char *const argv[] = {"submission", "rerun", "7", "--no-wait", NULL};
 	cli_host_answer(&state->host, "submission.rerun", json_pack("{s:i}", "id", 7));
-	assert_int_equal(run_with(state, argv), 0);
+	assert_int_equal(cli_state_run(state, NULL, argv), 0);
 	assert_string_equal(state->out, "7\n");
 	cli_host_answer(&state->host, "submission.rerun", json_pack("{s:i}", "id", 7));
 	assert_int_equal(run_terminal(state, argv), 0);
@@ -127,7 +88,7 @@ test_no_wait(void **arg)
 static void
 test_latest(void **arg)
 {
-	struct state *state = *arg;
+	struct cli_state *state = *arg;
 	static const char *const commands_of[] = {"show", "watch", "cancel", "download"};
 	for (size_t i = 0; i < ARRAY_SIZE(commands_of); i++) {
 		AUTO_FREE char *command = xasprintf("submission.%s", commands_of[i]);
@@ -142,7 +103,7 @@ test_latest(void **arg)
 	assert_int_equal(RUN(state, "submission", "delete", "latest", "--yes"), 2);
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define TEST(function) cmocka_unit_test_setup_teardown(function, cli_state_setup_core, cli_state_teardown)
 
 static const struct CMUnitTest tests[] = {
 	TEST(test_output),

@@ -15,6 +15,27 @@ struct commands_fixture {
 
 void commands_open(struct commands_fixture *c);
 void commands_close(struct commands_fixture *c);
+
+/* Defines the fixture `c` of a test file with `setup` and `teardown` for cmocka; the arguments are further statements of setup. */
+#define COMMANDS_FIXTURE(...) \
+	COMMANDS_FIXTURE_SET_UP_BY_FILE \
+	static int setup(void **state) \
+	{ \
+		(void)state; \
+		commands_open(&c); \
+		__VA_ARGS__; \
+		return 0; \
+	}
+/* Likewise without `setup`, which the file has itself. */
+#define COMMANDS_FIXTURE_SET_UP_BY_FILE \
+	static struct commands_fixture c; \
+	static int teardown(void **state) \
+	{ \
+		(void)state; \
+		commands_close(&c); \
+		return 0; \
+	}
+
 /*
  * Runs a command as NAME or NAME:ROLE (identity cli:NAME). args is a format of json_pack in which ' stands for "; it is
  * stolen. Returns the code.

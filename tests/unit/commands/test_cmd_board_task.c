@@ -10,23 +10,7 @@
 
 #include <string.h>
 
-static struct commands_fixture c;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	commands_open(&c);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
-	return 0;
-}
+COMMANDS_FIXTURE()
 
 /* A board with templates, each given as {name: {file_name, text}}, and the lines of task.yml for them. */
 static void

@@ -14,24 +14,7 @@
 
 #define HOUR_MS (60 * 60 * 1000)
 
-static struct commands_fixture c;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	commands_open(&c);
-	commands_board(&c, "vectors", json_pack("[s, s]", "CPU", "H100"));
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
-	return 0;
-}
+COMMANDS_FIXTURE(commands_board(&c, "vectors", json_pack("[s, s]", "CPU", "H100")))
 
 /* A ranked submission on both devices, so many hours ago, that passes with these scores; 0: it fails there. */
 static int64_t

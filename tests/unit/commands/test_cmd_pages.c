@@ -11,24 +11,7 @@
 
 #include <string.h>
 
-static struct commands_fixture c;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	commands_open(&c);
-	commands_board(&c, "vectors", json_pack("[s, s]", "CPU", "H100"));
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
-	return 0;
-}
+COMMANDS_FIXTURE(commands_board(&c, "vectors", json_pack("[s, s]", "CPU", "H100")))
 
 static void
 finish(int64_t job, const char *state, double score)

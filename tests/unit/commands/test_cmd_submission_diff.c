@@ -10,25 +10,8 @@
 
 #include <string.h>
 
-static struct commands_fixture c;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	commands_open(&c);
-	commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100"));
-	commands_board(&c, "other", json_pack("[s]", "CPU"));
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
-	return 0;
-}
+COMMANDS_FIXTURE(commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100"));
+				 commands_board(&c, "other", json_pack("[s]", "CPU")))
 
 /* A ranked submission of `code` that passed. */
 static int64_t

@@ -13,25 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct commands_fixture c;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	commands_open(&c);
-	commands_board(&c, "vectoradd_cpp", NULL);
-	commands_board(&c, "both", json_pack("[s, s]", "h100", "cpu"));
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
-	return 0;
-}
+COMMANDS_FIXTURE(commands_board(&c, "vectoradd_cpp", NULL);
+				 commands_board(&c, "both", json_pack("[s, s]", "h100", "cpu")))
 
 /* Arguments for a submission; NULL leaves one out. */
 static json_t *

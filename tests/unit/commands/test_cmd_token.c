@@ -12,24 +12,7 @@
 
 #define STEPS 100
 
-static struct commands_fixture c;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	commands_open(&c);
-	commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100"));
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
-	return 0;
-}
+COMMANDS_FIXTURE(commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100")))
 
 static json_t *
 named(const char *key, const char *value)

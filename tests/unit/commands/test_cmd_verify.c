@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static struct commands_fixture c;
+COMMANDS_FIXTURE_SET_UP_BY_FILE
 
 /* A ranked submission that passed. */
 static int64_t
@@ -35,14 +35,6 @@ setup(void **state)
 	(void)ranked("alice", 1);
 	(void)ranked("bob", 3);
 	(void)commands_submit(&c, "bob", "arena", "test");
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
 	return 0;
 }
 

@@ -17,23 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct commands_fixture c;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	commands_open(&c);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
-	return 0;
-}
+COMMANDS_FIXTURE()
 
 /* ---- the table ---- */
 

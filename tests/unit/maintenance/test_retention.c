@@ -10,24 +10,7 @@
 
 #include <string.h>
 
-static struct commands_fixture c;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	commands_open(&c);
-	commands_board(&c, "arena", NULL);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
-	return 0;
-}
+COMMANDS_FIXTURE(commands_board(&c, "arena", NULL))
 
 struct part {
 	enum retention_step step;

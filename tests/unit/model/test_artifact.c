@@ -18,7 +18,7 @@
 
 #define LARGE 700000 /* bytes: more than one part */
 
-static struct commands_fixture c;
+COMMANDS_FIXTURE_SET_UP_BY_FILE
 static char spool[120];
 
 static int
@@ -29,14 +29,6 @@ setup(void **state)
 	commands_board(&c, "arena", NULL);
 	(void)snprintf(spool, sizeof(spool), "%s.spool", c.f.path);
 	c.env.spool = spool;
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
 	return 0;
 }
 

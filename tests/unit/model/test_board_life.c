@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static struct commands_fixture c;
+COMMANDS_FIXTURE_SET_UP_BY_FILE
 static struct board_life life;
 
 static int
@@ -21,14 +21,6 @@ setup(void **state)
 	commands_open(&c);
 	commands_board(&c, "arena", json_pack("[s, s]", "CPU", "H100"));
 	life = (struct board_life){0};
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
 	return 0;
 }
 

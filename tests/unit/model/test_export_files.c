@@ -11,25 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct commands_fixture c;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	commands_open(&c);
-	commands_board(&c, "arena", NULL);
-	commands_board(&c, "other", NULL);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
-	return 0;
-}
+COMMANDS_FIXTURE(commands_board(&c, "arena", NULL); commands_board(&c, "other", NULL))
 
 static void
 set_board(const char *key, const char *value)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct commands_fixture c;
+COMMANDS_FIXTURE_SET_UP_BY_FILE
 static int64_t job;
 
 static int
@@ -23,14 +23,6 @@ setup(void **state)
 	commands_board(&c, "arena", NULL);
 	commands_submit(&c, "alice", "arena", "ranked");
 	job = fixture_int(&c.f, "SELECT max(id) FROM jobs");
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
 	return 0;
 }
 

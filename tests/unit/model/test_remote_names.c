@@ -17,7 +17,7 @@
 #include "store/backup.h"
 #include "store/db_file.h"
 
-static struct commands_fixture c;
+COMMANDS_FIXTURE_SET_UP_BY_FILE
 static struct remote_names names;
 
 static int
@@ -113,14 +113,6 @@ setup(void **state)
 	assert_int_equal(strlen(names.prefix), 8);
 	assert_false(names.copied);
 	add_running();
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
 	return 0;
 }
 

@@ -9,27 +9,10 @@
 
 #include <string.h>
 
-static struct commands_fixture c;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	commands_open(&c);
-	commands_board(&c, "one", json_pack("[s, s]", "CPU", "H100"));
-	commands_board(&c, "two", json_pack("[s]", "CPU"));
-	fixture_sql(&c.f, "UPDATE boards SET problem_set = 'Spring', source_json = '{}'");
-	commands_board(&c, "other", json_pack("[s]", "CPU"));
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
-	return 0;
-}
+COMMANDS_FIXTURE(commands_board(&c, "one", json_pack("[s, s]", "CPU", "H100"));
+				 commands_board(&c, "two", json_pack("[s]", "CPU"));
+				 fixture_sql(&c.f, "UPDATE boards SET problem_set = 'Spring', source_json = '{}'");
+				 commands_board(&c, "other", json_pack("[s]", "CPU")))
 
 static void
 passes(const char *who, const char *board, const char *device, double score)

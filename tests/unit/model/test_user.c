@@ -12,24 +12,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static struct commands_fixture c;
-
-static int
-setup(void **state)
-{
-	(void)state;
-	commands_open(&c);
-	commands_board(&c, "arena", NULL);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	(void)state;
-	commands_close(&c);
-	return 0;
-}
+COMMANDS_FIXTURE(commands_board(&c, "arena", NULL))
 
 #define NAME(name) json_pack("{s:s}", "name", name)
 #define BAN(name, why) json_pack("{s:s, s:s}", "name", name, "reason", why)
