@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The client of a fake server of tests/peers, a program fake.py: starts it and talks to its controls. Needs no package."""
+"""The client of a fake server of tests/peers, a program fake.py: starts it and talks to its controls; and the proofs that it is like
+the real one. Needs no package."""
 import http.client
 import json
 import os
 import subprocess
+import threading
 import urllib.parse
 
 from polling import BUSY, poll
@@ -67,3 +69,45 @@ def interpreter(variable):
     """The interpreter of the tests' environment that a variable names, or None."""
     given = os.environ.get(variable)
     return given if given and os.access(given, os.X_OK) else None
+
+
+class Proofs:
+    """Programs of a folder that print results, all at once; their lines come with numbers, one program after the other."""
+
+    def __init__(self, folder, python, limit_s):
+        self.folder, self.python, self.limit_s, self.printing, self.results = folder, python, limit_s, threading.Lock(), []
+
+    def run(self, proof):
+        child = subprocess.Popen([self.python, "-B", str(self.folder / proof)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                 errors="replace")
+        guard = threading.Timer(self.limit_s, child.kill)
+        guard.start()
+        lines = [line.rstrip("\n") for line in child.stdout]
+        guard.cancel()
+        ended = child.wait()
+        lines.append(f"{'ok' if ended == 0 else 'not ok'} - {proof} ends{'' if ended == 0 else f' with {ended}'}")
+        with self.printing:
+            for line in lines:
+                self.show(line)
+
+    def show(self, line):
+        kind, dash, name = line.partition(" - ")
+        if dash and kind in ("ok", "not ok"):
+            self.results.append(kind)
+            print(f"{kind} {len(self.results)} - {name}", flush=True)
+        else:
+            print(line if line.startswith("#") else f"# {line}", flush=True)
+
+
+def run_proofs(folder, names, limit_s, python, needs):
+    """The test of a fake: runs its proofs, each for at most so long, where there is an interpreter for them."""
+    if not python:
+        print(f"1..0 # SKIP no environment with {needs} (./quickstart test makes it)")
+        return
+    proofs = Proofs(folder, python, limit_s)
+    threads = [threading.Thread(target=proofs.run, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(f"1..{len(proofs.results)}", flush=True)

@@ -2,7 +2,6 @@
 """Kettle with the runner github on the fake GitHub: the repository, the configuration, and what submissions lead to."""
 import json
 import os
-import sqlite3
 import sys
 import tarfile
 
@@ -130,8 +129,7 @@ class Remote:
 
     def open_jobs(self, submission):
         """How many jobs of it have no verdict yet: by the database, which costs less than a command each time."""
-        with sqlite3.connect(f"file:{self.scratch.database}?mode=ro", uri=True) as database:
-            return database.execute("SELECT count(*) FROM jobs WHERE submission = ? AND state IN ('queued', 'running')", (submission,)).fetchone()[0]
+        return self.scratch.rows("SELECT count(*) FROM jobs WHERE submission = ? AND state IN ('queued', 'running')", submission)[0][0]
 
     def ended(self, submission):
         """The submission with its verdict."""

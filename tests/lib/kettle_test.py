@@ -135,6 +135,11 @@ class Scratch:
                                  f"{result.stdout}\n{result.stderr}")
         return result
 
+    def rows(self, query, *values):
+        """What a query of the database gives."""
+        with contextlib.closing(sqlite3.connect(f"file:{self.database}?mode=ro", uri=True, timeout=60)) as database:
+            return database.execute(query, values).fetchall()
+
     def json(self, *args, status=0, **kwargs):
         return json.loads(self.run(*args, "--json", status=status, **kwargs).stdout)
 

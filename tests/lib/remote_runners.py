@@ -3,7 +3,6 @@
 import base64
 import json
 import os
-import sqlite3
 
 import remote_machine
 import github_runner
@@ -144,16 +143,9 @@ class RemoteRunners:
                                 status=status, env=self.env)
         return json.loads(done.stdout)["id"] if done.returncode == 0 else None
 
-    def rows(self, query, *values):
-        database = sqlite3.connect(f"file:{self.scratch.database}?mode=ro", uri=True, timeout=60)
-        try:
-            return database.execute(query, values).fetchall()
-        finally:
-            database.close()
-
     def ended(self):
         """{submission: its state} of those that have a verdict."""
-        return dict(self.rows("SELECT submission, state FROM jobs WHERE done_at IS NOT NULL"))
+        return dict(self.scratch.rows("SELECT submission, state FROM jobs WHERE done_at IS NOT NULL"))
 
     def show(self, submission):
         return self.scratch.run("submission", "show", submission, status=None, env=self.env).stdout

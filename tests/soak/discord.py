@@ -13,7 +13,6 @@ import pathlib
 import random
 import re
 import signal
-import sqlite3
 import sys
 import threading
 import time
@@ -70,13 +69,6 @@ class Soak:
         self.bot = Bot(self.scratch, {"identify_window_s": 0, "nonce_s": NONCES_S, "identify_limit": 100000})
         self.fake = self.bot.fake
         self.fake.post("buckets", **THREADS)
-
-    def query(self, text, *values):
-        connection = sqlite3.connect(f"file:{self.scratch.database}?mode=ro", uri=True, timeout=30)
-        try:
-            return connection.execute(text, values).fetchall()
-        finally:
-            connection.close()
 
     # ---- users ----
 
@@ -191,8 +183,8 @@ class Soak:
 
     def open_things(self):
         """What still has to come to its end."""
-        jobs = self.query("SELECT submission, state FROM jobs WHERE state IN ('queued', 'running')")
-        keys = [key for key, in self.query("SELECT key FROM plugin_state WHERE key LIKE 'sub/%' OR key LIKE 'out/sub/%' OR key LIKE 'req/%' OR key LIKE 'ask/%'")]
+        jobs = self.scratch.rows("SELECT submission, state FROM jobs WHERE state IN ('queued', 'running')")
+        keys = [key for key, in self.scratch.rows("SELECT key FROM plugin_state WHERE key LIKE 'sub/%' OR key LIKE 'out/sub/%' OR key LIKE 'req/%' OR key LIKE 'ask/%'")]
         return [f"job of {number}: {state}" for number, state in jobs] + keys
 
     def settle(self):
@@ -230,7 +222,7 @@ class Soak:
         texts += [m["content"] for one in interactions for m in one["messages"] if REPORT.match(m["content"])]
         count = collections.Counter(int(REPORT.match(text).group(1)) for text in texts if REPORT.match(text))
         wrong = []
-        for number, state in self.query("SELECT id, state FROM submissions"):
+        for number, state in self.scratch.rows("SELECT id, state FROM submissions"):
             if count[number] > 1 or count[number] == 0 and state != "cancelled":
                 wrong.append(f"submission {number} ({state}) has {count[number]} reports")
         for one in interactions:
@@ -241,13 +233,13 @@ class Soak:
 
     def results(self, messages):
         """Ranked results: one public thread for each job that counts, with one message."""
-        ranked = [number for number, data in self.query("SELECT submission, data_json FROM events WHERE kind = 'job.done'")
+        ranked = [number for number, data in self.scratch.rows("SELECT submission, data_json FROM events WHERE kind = 'job.done'")
                   if json.loads(data).get("rank") or json.loads(data).get("better")]
         posted = [len([m for m in thread if m["from_bot"]]) for thread in messages[PUBLIC]]
         wrong = [f"a public thread has {count} messages" for count in posted if count != 1]
         if len(posted) != len(ranked):
             wrong.append(f"{len(ranked)} ranked results have {len(posted)} public threads")
-        podiums = self.query("SELECT count(*) FROM events WHERE kind = 'leaderboard.podium'")[0][0]
+        podiums = self.scratch.rows("SELECT count(*) FROM events WHERE kind = 'leaderboard.podium'")[0][0]
         told = len([m for m in self.fake.messages("announcements") if m["from_bot"]])
         if podiums != told:
             wrong.append(f"{podiums} podiums are announced {told} times")
@@ -287,7 +279,7 @@ class Soak:
         stats, states = fake.get("stats"), collections.Counter(one["state"] for one in interactions)
         unanswered = self.unanswered(interactions)
         violations = [f"{one['rule']}: {one['text']}" for one in fake.get("violations")["violations"]]
-        submissions = dict(self.query("SELECT state, count(*) FROM submissions GROUP BY 1"))
+        submissions = dict(self.scratch.rows("SELECT state, count(*) FROM submissions GROUP BY 1"))
         print(f"soak: Discord, {SECONDS:.0f} s, {USERS} users, KETTLE_SEED={SEED}, settled in {took:.0f} s")
         print("did         ", dict(sorted(self.did.items())))
         print("refused     ", dict(self.refused.most_common(6)))

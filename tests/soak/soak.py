@@ -270,13 +270,6 @@ class Soak:
 
     # ---- counting ----
 
-    def query(self, text, *values):
-        connection = sqlite3.connect(f"file:{self.scratch.database}?mode=ro", uri=True, timeout=30)
-        try:
-            return connection.execute(text, values).fetchall()
-        finally:
-            connection.close()
-
     def watch(self):
         """Counts verdicts while they are told: old events may go away."""
         while not self.stopped.wait(0.5):
@@ -284,7 +277,7 @@ class Soak:
 
     def look(self):
         try:
-            rows = self.query("SELECT seq, submission FROM events WHERE kind = 'submission.done' AND seq > ? ORDER BY seq", self.seen_event)
+            rows = self.scratch.rows("SELECT seq, submission FROM events WHERE kind = 'submission.done' AND seq > ? ORDER BY seq", self.seen_event)
         except sqlite3.OperationalError as error:
             assert "no such column" not in str(error)
             return
@@ -298,16 +291,16 @@ class Soak:
         while time.monotonic() < began + SETTLE:
             if self.server.poll() is not None:
                 self.serve()
-            if not self.query("SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')")[0][0]:
+            if not self.scratch.rows("SELECT count(*) FROM jobs WHERE state IN ('queued', 'running')")[0][0]:
                 break
             time.sleep(0.5)
         return time.monotonic() - began
 
     def states(self):
-        return dict(self.query("SELECT submission, group_concat(state) FROM jobs GROUP BY submission"))
+        return dict(self.scratch.rows("SELECT submission, group_concat(state) FROM jobs GROUP BY submission"))
 
     def said(self, number):
-        return self.query("SELECT group_concat(error) FROM jobs WHERE submission = ?", number)[0][0]
+        return self.scratch.rows("SELECT group_concat(error) FROM jobs WHERE submission = ?", number)[0][0]
 
     def left(self):
         return self.scratch.remains() + self.files_left()
@@ -373,7 +366,7 @@ class Soak:
         wrong = [(number, must, states[number], self.said(number)) for number, must in self.accepted.items()
                  if must and number in states and states[number] not in (must, "error", "cancelled")]
         left = self.left()
-        errors = self.query("SELECT error, count(*) FROM jobs WHERE state = 'error' GROUP BY 1 ORDER BY 2 DESC")
+        errors = self.scratch.rows("SELECT error, count(*) FROM jobs WHERE state = 'error' GROUP BY 1 ORDER BY 2 DESC")
         print(f"soak: {SECONDS:.0f} s, {CLIENTS} clients, KETTLE_SEED={SEED}, settled in {took:.0f} s")
         print("did      ", dict(self.did))
         print("killed   ", dict(self.killed))
