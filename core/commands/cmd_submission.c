@@ -33,9 +33,14 @@ cmd_submission_list(const struct command_call *call, json_t **ret_result, struct
 	int rc = all    ? board_find_owned(call->db, call->actor, name, &board, err)
 			 : name ? board_find_own(call->db, call->actor, name, &board, err)
 					: 0;
-	return rc < 0 ? rc
-				  : submission_list(call->db, board_user(call->actor), board.id, all, member_int(call->args, "limit"),
-						member_int(call->args, "offset"), ret_result, err);
+	const struct submission_list list = {.user = board_user(call->actor),
+		.leaderboard = board.id,
+		.all = all,
+		.state = json_text_or_null(call->args, "state"),
+		.before = member_int(call->args, "before"),
+		.limit = member_int(call->args, "limit"),
+		.offset = member_int(call->args, "offset")};
+	return rc < 0 ? rc : submission_list(call->db, &list, ret_result, err);
 }
 
 int

@@ -60,6 +60,9 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define NO_WAIT FLAG("no_wait"), .help = "return at once; the running `kettle serve` judges the submission"
 #define LIMIT(initial, most) \
 	"limit", ARGUMENT_INT, .default_value = initial, .min = 1, .max = most, .meta = "N", .help = "show at most N"
+#define BEFORE \
+	"before", ARGUMENT_INT, .min = 1, .max = EXPORT_MAX_ID, .meta = "ID", \
+							.help = "only submissions with lower numbers; default: from the newest"
 #define OFFSET "offset", ARGUMENT_INT, .default_value = "0", .max = INT32_MAX, .meta = "N", .help = "skip the first N"
 #define TASK_LANG \
 	"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language of a single reference file, if its name fits several"

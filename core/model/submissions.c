@@ -14,6 +14,8 @@
 #include "model/ranking.h"
 #include "model/rate_limit.h"
 
+#include <string.h>
+
 /* ---- stored ---- */
 
 int
@@ -142,17 +144,39 @@ add_list_runs(struct db *db, bool open, json_t *rows, struct kettle_error *err)
 	"NULL AS done_bool, s.mode, " state " AS state, s.practice AS practice_bool, CASE WHEN s.user = ?1 THEN s.note " \
 	"END AS note, u.name AS user_name, CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS " \
 	"flagged"
-#define LIST(which) LISTED("s.state") JOINS "WHERE " which " LIMIT ?2 OFFSET ?3"
+
+static bool
+is_open_state(const char *state)
+{
+	return state && (strcmp(state, "queued") == 0 || strcmp(state, "running") == 0);
+}
+
+/* Each has its rows in the order of their numbers. The few open submissions are found by their jobs. */
+static const char *
+source_of_list(const struct submission_list *list)
+{
+	if (is_open_state(list->state))
+		return "(SELECT DISTINCT submission FROM jobs INDEXED BY jobs_open WHERE done_at IS NULL) o CROSS JOIN "
+			   "submissions s ON s.id = "
+			   "o.submission";
+	if (!list->all)
+		return "submissions s INDEXED BY submissions_user";
+	return list->state ? "submissions s INDEXED BY submissions_state" : "submissions s INDEXED BY submissions_page";
+}
 
 int
-submission_list(struct db *db, int64_t user, int64_t leaderboard, bool all, int64_t limit, int64_t offset,
-	json_t **ret_rows, struct kettle_error *err)
+submission_list(struct db *db, const struct submission_list *list, json_t **ret_rows, struct kettle_error *err)
 {
 	AUTO_JSON json_t *rows = NULL;
-	const char *sql = all           ? LIST("s.leaderboard = ?4 ORDER BY s.id DESC")
-					  : leaderboard ? LIST("s.user = ?1 AND s.leaderboard = ?4 ORDER BY s.created_at DESC, s.id DESC")
-									: LIST("s.user = ?1 ORDER BY s.id DESC");
-	int rc = db_array(db, &rows, err, sql, leaderboard ? "iiii" : "iii", user, limit, offset, leaderboard);
+	AUTO_FREE char *sql = xasprintf(
+		LISTED(
+			"s.state") " FROM %s CROSS JOIN leaderboards b ON b.id = s.leaderboard CROSS JOIN users u ON u.id = s.user "
+					   "WHERE %s%s%s%s AND s.id < ?4 ORDER BY s.id DESC LIMIT ?5 OFFSET ?6",
+		source_of_list(list), list->all ? "s.leaderboard = ?2" : "s.user = ?1",
+		!list->all && list->leaderboard ? " AND s.leaderboard = ?2" : "", list->state ? " AND s.state = ?3" : "",
+		list->state && !is_open_state(list->state) ? " AND s.done_at IS NOT NULL" : "");
+	int rc = db_array(db, &rows, err, sql, "iisiii", list->user, list->leaderboard, list->state,
+		list->before ? list->before : INT64_MAX, list->limit, list->offset);
 	if (rc == 0)
 		rc = add_list_runs(db, true, rows, err);
 	if (rc == 0)

@@ -40,9 +40,18 @@ int submission_get_open(struct db *db, int64_t id, json_t **ret_row, struct kett
 int submission_latest(struct db *db, int64_t user, int64_t *ret_id, struct kettle_error *err);
 /* {"code", "source": the name of the file in the job's folder}. ENOENT. */
 int submission_code(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err);
-/* Submissions as submission.list shows them, newest first: all of a leaderboard, this user's there, or this user's (0). */
-int submission_list(struct db *db, int64_t user, int64_t leaderboard, bool all, int64_t limit, int64_t offset,
-	json_t **ret_rows, struct kettle_error *err);
+
+/* A page of a list; borrowed. */
+struct submission_list {
+	int64_t user;        /* who reads it; only this user's, unless all */
+	int64_t leaderboard; /* or 0: any */
+	bool all;            /* of the leaderboard, those of all users */
+	const char *state;   /* or NULL: any */
+	int64_t before;      /* only lower numbers; 0: from the newest */
+	int64_t limit, offset;
+};
+/* Submissions as submission.list shows them, the highest number first. Each page is read from its place in an index. */
+int submission_list(struct db *db, const struct submission_list *list, json_t **ret_rows, struct kettle_error *err);
 
 #define SUBMISSION_LOOK_MAX 2000 /* submissions that one reading of a feed looks at, visible to the actor or not */
 /*

@@ -328,6 +328,9 @@ test_indices(void **state)
 		const char *sql, *uses;
 	} cases[] = {
 		{"SELECT id FROM submissions WHERE user = 1 ORDER BY id DESC LIMIT 50", "submissions_user"},
+		{"SELECT id FROM submissions WHERE leaderboard = 1 AND state = 'failed' AND done_at IS NOT NULL AND id < 7 "
+		 "ORDER BY id DESC LIMIT 50",
+			"submissions_state (leaderboard=? AND state=? AND rowid<?)"},
 		{"SELECT id FROM submissions WHERE user = 1 AND leaderboard = 2 ORDER BY created_at DESC, id DESC LIMIT 50",
 			"submissions_own"},
 		{"SELECT id FROM submissions WHERE leaderboard = 1 AND id > 7 ORDER BY id LIMIT 50",
