@@ -494,6 +494,28 @@ cmd_submission_delete(const struct command_call *call, json_t **ret_result, stru
 }
 
 int
+cmd_submission_delete_own(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct board board = {0};
+	AUTO_JSON json_t *rows = NULL;
+	int64_t kept = 0, left = 0;
+	int64_t user = board_user(call->actor);
+	const char *name = json_text_or_null(call->args, "leaderboard");
+	int rc = name ? board_find_own(call->db, call->actor, name, &board, err) : 0;
+	if (rc == 0)
+		rc = submission_own_part(call->db, user, board.id, OWN_DELETED_PART, &rows, err);
+	if (rc == 0 && json_array_size(rows) > 0)
+		rc = submission_delete(call->db, rows, err);
+	if (rc == 0)
+		rc = submission_own_left(call->db, user, board.id, &left, &kept, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s?, s:I, s:I, s:b}", "leaderboard", name ? board.name : NULL, "submissions",
+			member_int(call->before, "submissions") + (json_int_t)json_array_size(rows), "kept", (json_int_t)kept,
+			"more", left > 0);
+	return rc;
+}
+
+int
 cmd_submission_delete_all(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct board board;

@@ -124,6 +124,7 @@ command_run_fn cmd_submission_watch;  /* writes nothing, but needs an engine as 
 command_run_fn cmd_submission_cancel; /* a rerun: only admins. ECONFLICT: it has ended */
 command_run_fn cmd_submission_delete; /* one that is marked as a cheat: only admins */
 /* Works in one transaction. Events for each. EACCES: one is marked as a cheat. */
+command_run_fn cmd_submission_delete_own; /* a part of OWN_DELETED_PART submissions */
 command_run_fn cmd_submission_delete_all;
 command_run_fn cmd_submission_count;
 command_run_fn cmd_submission_download; /* for its owner, the board's creator and admins; of superseded jobs too */

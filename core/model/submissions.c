@@ -621,6 +621,32 @@ submission_all_of(struct db *db, int64_t leaderboard, int64_t user, json_t **ret
 		"ii", leaderboard, user);
 }
 
+/* Of leaderboards that are not being deleted. */
+#define OWN \
+	"FROM submissions s WHERE s.user = ?1 AND (NOT ?2 OR s.leaderboard = ?2) AND s.leaderboard IN (SELECT id FROM " \
+	"leaderboards) AND "
+
+int
+submission_own_part(
+	struct db *db, int64_t user, int64_t leaderboard, int64_t limit, json_t **ret_rows, struct kettle_error *err)
+{
+	return db_array(db, ret_rows, err,
+		"SELECT id, leaderboard AS leaderboard_id, user, mode, file_name FROM submissions INDEXED BY submissions_user "
+		"WHERE user = ?1 AND flagged_at IS NULL AND leaderboard = (SELECT s.leaderboard " OWN
+		"s.flagged_at IS NULL ORDER BY s.id DESC LIMIT 1) ORDER BY id DESC LIMIT ?3",
+		"iii", user, leaderboard, limit);
+}
+
+int
+submission_own_left(
+	struct db *db, int64_t user, int64_t leaderboard, int64_t *ret_left, int64_t *ret_flagged, struct kettle_error *err)
+{
+	int rc = db_int(db, ret_left, err, "SELECT EXISTS (SELECT 1 " OWN "s.flagged_at IS NULL)", "ii", user, leaderboard);
+	if (rc < 0 || *ret_left)
+		return rc;
+	return db_int(db, ret_flagged, err, "SELECT count(*) " OWN "s.flagged_at IS NOT NULL", "ii", user, leaderboard);
+}
+
 static int
 record_deleted(struct db *db, const json_t *row, struct kettle_error *err)
 {

@@ -119,5 +119,15 @@ int submission_set_flag(struct db *db, const json_t *row, const char *reason, in
  * "runs": how many}].
  */
 int submission_all_of(struct db *db, int64_t leaderboard, int64_t user, json_t **ret_rows, struct kettle_error *err);
+#define OWN_DELETED_PART 64 /* submissions of one transaction */
+/*
+ * At most `limit` submissions of a user that are not marked as cheats, the newest first, on this leaderboard or (0) on
+ * the one of the newest: as submission_all_of, without the numbers.
+ */
+int submission_own_part(
+	struct db *db, int64_t user, int64_t leaderboard, int64_t limit, json_t **ret_rows, struct kettle_error *err);
+/* Whether the user has more of these, there or (0) on any leaderboard; if not, how many are marked as cheats. */
+int submission_own_left(struct db *db, int64_t user, int64_t leaderboard, int64_t *ret_left, int64_t *ret_flagged,
+	struct kettle_error *err);
 /* Deletes submissions of one user on one leaderboard. rows: as submission_get or submission_all_of gives them. Events submission.deleted. */
 int submission_delete(struct db *db, const json_t *rows, struct kettle_error *err);

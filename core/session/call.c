@@ -54,7 +54,7 @@ static void
 free_call(struct call *call)
 {
 	unlink_call(call);
-	json_decref_all(call->actor, call->args, call->result, call->trial, call->ended);
+	json_decref_all(call->actor, call->args, call->result, call->trial, call->before, call->ended);
 	free_all((char *)call->resolved.name, call->name, call);
 }
 
@@ -224,8 +224,13 @@ run_on_store(struct db *db, void *arg, struct kettle_error *err)
 	if (rc < 0)
 		return rc;
 	call->resolved.user = actor.user;
-	const struct command_call request = {
-		.db = db, .env = &call->env, .actor = &actor, .args = call->args, .plans = call->plans, .trial = call->trial};
+	const struct command_call request = {.db = db,
+		.env = &call->env,
+		.actor = &actor,
+		.args = call->args,
+		.plans = call->plans,
+		.trial = call->trial,
+		.before = call->before};
 	return call->command->run(&request, &call->result, err);
 }
 
@@ -243,12 +248,30 @@ note_write(struct core *core, const struct kettle_error *err)
 		log_write(KETTLE_LOG_INFO, "core", "the database takes changes again");
 }
 
+static void ran_on_store(void *arg, const struct kettle_error *err);
+
+/* Begins the next part of a command in parts; false: there is none, or the call was cancelled. */
+static bool
+begin_next_part(struct call *call)
+{
+	struct core *core = call->core;
+	if (!call->command->in_parts || !member_true(call->result, "more") || core->closing || !core->engine ||
+		!call->answer)
+		return false;
+	json_decref(call->before);
+	call->before = STEAL(call->result);
+	store_write(core->store, run_on_store, ran_on_store, call);
+	return true;
+}
+
 static void
 ran_on_store(void *arg, const struct kettle_error *err)
 {
 	struct call *call = arg;
 	if (call->command->kind == COMMAND_WRITE)
 		note_write(call->core, err);
+	if (!err && begin_next_part(call))
+		return;
 	if (!err && call->command->add && call->core->engine)
 		call->command->add(call->core, call->result);
 	call_answer(call, err, call->result);

@@ -64,9 +64,10 @@ struct command_call {
 	struct db *db;
 	const struct command_env *env;
 	const struct actor *actor;
-	const json_t *args;  /* checked against the arguments, defaults filled in */
-	bool plans;          /* of a command with a trial: writes nothing, and answers what to try */
-	const json_t *trial; /* what came of that, see command_trial_fn; NULL: nothing was tried */
+	const json_t *args;   /* checked against the arguments, defaults filled in */
+	bool plans;           /* of a command with a trial: writes nothing, and answers what to try */
+	const json_t *trial;  /* what came of that, see command_trial_fn; NULL: nothing was tried */
+	const json_t *before; /* of a command in parts: the answer of the part before; NULL: this is the first */
 };
 
 /* The handler of a READ or WRITE, not on the loop thread. */
@@ -147,6 +148,11 @@ struct command {
 	bool slow;           /* READ: on a connection of its own, so that no other command waits for it */
 	bool served;         /* ENGINE: only a server answers; without one the database is not opened */
 	bool check_ban_last; /* the handler itself refuses banned users, at its place in the order of the checks */
+	/*
+	 * WRITE: the handler does a bounded part. Its answer has `more`: while that is true and the call is not cancelled, the handler
+	 * runs again, in a transaction of its own with other writes in between. The answer of the last part is the command's.
+	 */
+	bool in_parts;
 	const struct argument *arguments; /* until a NULL name, or NULL */
 	command_run_fn *run;
 	command_trial_fn *trial;   /* of a WRITE that runs something before it writes, or NULL */

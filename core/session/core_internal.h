@@ -20,9 +20,10 @@ struct call {
 	uint64_t id;          /* on the socket */
 	unsigned tries;       /* times that it was sent there */
 	json_t *result;
-	bool plans;    /* the write is only planned yet, for its trial */
-	json_t *trial; /* the result of that, or NULL */
-	json_t *ended; /* of a local command that the server is told of: {"code", "ns": how long it took}, or NULL */
+	bool plans;     /* the write is only planned yet, for its trial */
+	json_t *trial;  /* the result of that, or NULL */
+	json_t *before; /* the answer of the part before, or NULL */
+	json_t *ended;  /* of a local command that the server is told of: {"code", "ns": how long it took}, or NULL */
 	struct actor resolved;   /* of an engine command; the call owns the name */
 	struct kettle_error err; /* of work in the pool */
 	uint64_t began_ns;       /* of a local command, and at a server of a logged one; 0: the end is not logged */

@@ -53,6 +53,7 @@ const struct args_ui cli_uis[] = {
 		.status = render_submission_status},
 	{"submission.download", .own = artifacts_options, .answer = artifacts_answer, .render = artifacts_render},
 	{"submission.delete", .own = confirm_options, .start = confirm_delete},
+	{"submission.delete_own", .own = confirm_options, .start = confirm_delete},
 	{"submission.delete_all", .own = confirm_options, .start = confirm_delete},
 	{"user.delete", .own = confirm_options, .start = confirm_delete},
 	{"user.export", .own = export_options, .start = export_start},

@@ -40,7 +40,7 @@ commands_close(struct commands_fixture *c)
 struct call {
 	const struct command *command;
 	const struct command_env *env;
-	json_t *actor, *args, *result;
+	json_t *actor, *args, *result, *before;
 };
 
 static int
@@ -49,7 +49,8 @@ run_op(struct db *db, void *arg, struct kettle_error *err)
 	struct call *call = arg;
 	struct actor actor = {0};
 	int code = command_actor(call->command, db, call->actor, &actor, err);
-	const struct command_call request = {.db = db, .env = call->env, .actor = &actor, .args = call->args};
+	const struct command_call request = {
+		.db = db, .env = call->env, .actor = &actor, .args = call->args, .before = call->before};
 	return code < 0 ? code : call->command->run(&request, &call->result, err);
 }
 
@@ -78,7 +79,13 @@ commands_run(struct commands_fixture *c, const char *who, const char *command, j
 		return code;
 	call.args = checked;
 	bool reads = call.command->kind == COMMAND_READ;
-	code = reads ? fixture_query(&c->f, run_op, &call, &c->err) : fixture_write(&c->f, run_op, &call, &c->err);
+	for (c->parts = 0; c->parts == 0 || (code == 0 && call.command->in_parts && member_true(call.result, "more"));
+		 c->parts++) {
+		json_decref(call.before);
+		call.before = STEAL(call.result);
+		code = reads ? fixture_query(&c->f, run_op, &call, &c->err) : fixture_write(&c->f, run_op, &call, &c->err);
+	}
+	json_decref(call.before);
 #ifdef KETTLE_FAILPOINTS
 	/* As core/session/call.c does; what the engine adds is not there yet. */
 	struct kettle_error err = {0};

@@ -11,6 +11,7 @@ struct commands_fixture {
 	struct command_env env;
 	struct kettle_error err; /* of the last command */
 	json_t *result;          /* of the last command, NULL when it failed */
+	unsigned parts;          /* how many transactions the last command took */
 };
 
 void commands_open(struct commands_fixture *c);

@@ -40,12 +40,25 @@ const struct args_option confirm_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
+/* What the command does, as a template over its arguments. */
+static const char *
+effect_of(const char *command)
+{
+	if (strcmp(command, "user.delete") == 0)
+		return "This removes the user's name, identities and tokens, and cannot be undone. ";
+	if (strcmp(command, "submission.delete_own") == 0)
+		return "This deletes all of your submissions{leaderboard? to {leaderboard}}, and everything that belongs to "
+			   "them. ";
+	return "This deletes {id?the submission|{user?all submissions of the user to {leaderboard}|the leaderboard}} and "
+		   "everything that belongs to {user?them|it}. ";
+}
+
 void
 confirm_delete(struct run *run)
 {
 	/*
-	 * The command has one of these: a submission, a user's submissions, a leaderboard or a user. Without a user it is
-	 * for oneself.
+	 * The command has one of these: a submission, a user's submissions, a leaderboard or a user. Without one it is for
+	 * oneself.
 	 */
 	AUTO_FREE char *given = template_text("{id}{user}{name}", run->args.values, NULL);
 	const char *id = *given ? given : run->user, *command = json_text_or_empty(run->command, "name");
@@ -60,13 +73,7 @@ confirm_delete(struct run *run)
 		run_fail(run, &err);
 		return;
 	}
-	template_put(&run->term,
-		strcmp(command, "user.delete") == 0
-			? "This removes the user's name, identities and tokens, and cannot be undone. "
-			: "This deletes {id?the submission|{user?all submissions of the user to "
-			  "{leaderboard}|the leaderboard}} and "
-			  "everything that belongs to {user?them|it}. ",
-		run->args.values, NULL);
+	template_put(&run->term, effect_of(command), run->args.values, NULL);
 	prompt_name(run, id, "nothing is deleted");
 }
 

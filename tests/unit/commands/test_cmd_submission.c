@@ -85,10 +85,75 @@ test_list_all_by_state(void **state)
 	assert_int_equal(commands_number(c.result, "0.id"), first);
 }
 
+/* ---- all of one's own ---- */
+
+static int64_t
+count_of(const char *who, const char *board)
+{
+	char sql[200];
+	(void)snprintf(sql, sizeof(sql),
+		"SELECT count(*) FROM submissions s JOIN users u ON u.id = s.user JOIN boards b ON b.id = s.leaderboard WHERE "
+		"u.name = '%s' AND b.name = '%s'",
+		who, board);
+	return fixture_int(&c.f, sql);
+}
+
+/* On one leaderboard or on all; those of others and what is marked as a cheat stay. */
+static void
+test_delete_own(void **state)
+{
+	(void)state;
+	ranked("alice", "arena", 1);
+	ranked("alice", "other", 2);
+	int64_t flagged = ranked("alice", "arena", 3);
+	ranked("bob", "arena", 4);
+	commands_submit(&c, "alice", "arena", "test");
+	commands_must(
+		&c, "owner", "submission.flag", json_pack("{s:I, s:s}", "id", (json_int_t)flagged, "reason", "copied"));
+	commands_must(&c, "alice", "submission.delete_own", json_pack("{s:s}", "leaderboard", "ARENA"));
+	assert_string_equal(commands_text(c.result, "leaderboard"), "arena");
+	assert_int_equal(commands_number(c.result, "submissions"), 2);
+	assert_int_equal(commands_number(c.result, "kept"), 1);
+	assert_int_equal(count_of("alice", "arena"), 1);
+	assert_int_equal(count_of("alice", "other"), 1);
+	assert_int_equal(fixture_events(&c.f, "submission.deleted"), 2);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM best WHERE user_name = 'alice'"), 1);
+	commands_must(&c, "alice", "submission.delete_own", json_object());
+	assert_true(json_is_null(commands_at(c.result, "leaderboard")));
+	assert_int_equal(commands_number(c.result, "submissions"), 1);
+	assert_int_equal(count_of("alice", "other"), 0);
+	assert_int_equal(count_of("bob", "arena"), 1);
+	/* An admin's own have the same rule, and others have nothing to delete. */
+	commands_must(&c, "stranger", "submission.delete_own", json_object());
+	assert_int_equal(commands_number(c.result, "submissions"), 0);
+	assert_int_equal(commands_run(&c, "alice", "submission.delete_own", json_pack("{s:s}", "leaderboard", "nowhere")),
+		KETTLE_ENOENT);
+}
+
+/* No transaction deletes more than a part, on however many leaderboards they are. */
+static void
+test_delete_own_parts(void **state)
+{
+	(void)state;
+	commands_submit(&c, "alice", "other", "test");
+	commands_submit(&c, "alice", "arena", "test");
+	fixture_sql(&c.f, "INSERT INTO submissions (leaderboard, task, user, mode, file_name, code, created_at) SELECT "
+					  "leaderboard, task, "
+					  "user, mode, file_name, code, created_at FROM submissions, (WITH RECURSIVE n (i) AS (SELECT 1 "
+					  "UNION ALL SELECT i "
+					  "+ 1 FROM n WHERE i < 65) SELECT i FROM n)");
+	commands_must(&c, "alice", "submission.delete_own", json_object());
+	assert_int_equal(commands_number(c.result, "submissions"), 132);
+	assert_int_equal(c.parts, 4);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM submissions"), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
 	TEST(test_list_by_state),
 	TEST(test_list_all_by_state),
+	TEST(test_delete_own),
+	TEST(test_delete_own_parts),
 };
 
 UNIT_TESTS(test_cmd_submission);
