@@ -526,13 +526,18 @@ cmd_board_devices(const struct command_call *call, json_t **ret_result, struct k
 		.mode = json_text_or_null(call->args, "mode"),
 	};
 	struct kettle_error first = {0};
-	json_t *devices = NULL;
+	AUTO_JSON json_t *devices = NULL, *limits = NULL, *budgets = NULL;
 	int rc = board_find_visible(call->db, call->actor, json_text_or_null(call->args, "name"), &submit.board, err);
 	if (rc == 0)
 		rc = board_devices(call->db, submit.board.id, &submit.of_board, err);
 	if (rc == 0)
+		rc = rate_limit_left(call->db, &submit.board, call->actor->user, &limits, err);
+	if (rc == 0)
+		rc = device_usage_left(call->env, call->db, call->actor->user, submit.of_board, &budgets, err);
+	if (rc == 0)
 		rc = weigh_devices(&submit, &devices, &first, err);
 	if (rc == 0)
-		*ret_result = json_pack("{s:s, s:o}", "leaderboard", submit.board.name, "devices", devices);
+		*ret_result = json_pack("{s:s, s:O, s:O, s:O}", "leaderboard", submit.board.name, "devices", devices, "limits",
+			limits, "budgets", budgets);
 	return rc;
 }

@@ -58,11 +58,12 @@ static const char *const judgings[] = {BOARD_JUDGING, NULL};
 		MEMBER("ended", SHAPE_BOOL, .help = "whether its deadline has passed"), JUDGING
 #define REMARKS MEMBER("remarks", ARRAY(SHAPE_STRING), .help = "sentences about the task and the deadline")
 static const struct shape leaderboard_shape[] = {LEADERBOARD(false), {0}};
-static const struct shape rate_limits_shape[] = {MEMBER("leaderboard", SHAPE_STRING),
-	MEMBER("limits", ARRAY(OBJECT(MEMBER("category", SHAPE_STRING, .choices = rate_categories),
-						 MEMBER("device", SHAPE_STRING, .null = true, .help = "null: of all devices together"),
-						 MEMBER("per_hour", SHAPE_INT)))),
-	{0}};
+#define RATE_LIMIT \
+	MEMBER("category", SHAPE_STRING, .choices = rate_categories), \
+		MEMBER("device", SHAPE_STRING, .null = true, .help = "null: of all devices together"), \
+		MEMBER("per_hour", SHAPE_INT)
+static const struct shape rate_limits_shape[] = {
+	MEMBER("leaderboard", SHAPE_STRING), MEMBER("limits", ARRAY(OBJECT(RATE_LIMIT))), {0}};
 #define ENTRY(name, type, best, run, shape, ...) MEMBER(#name, RANKING_UNPACK shape),
 static const struct shape ranking_entry_shape[] = {RANKING_COLUMNS(ENTRY, ENTRY){0}};
 /* The columns of its table; the rest of the array is zeros, which end it. */

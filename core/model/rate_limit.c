@@ -27,22 +27,24 @@ concerns(const char *limited, const json_t *devices)
 }
 
 /*
- * The time of the per_hour-th newest use: while it is in the window, the limit is used up. A submission to several
- * devices is one use of a limit on all of them. Uses that a wrong clock dated in the future do not count. ENOENT: there
- * is still room.
+ * The uses of a limit in the window, with ?1 board, ?2 user, ?3 begin of the window, ?4 category, ?5 device or '', ?7 now. A
+ * submission to several devices is one use of a limit on all of them. Uses that a wrong clock dated in the future do not
+ * count.
  */
+#define USES \
+	"(SELECT s.created_at AS at, s.id AS submission FROM submissions s WHERE s.leaderboard = ?1 AND s.user = ?2 AND " \
+	"s.created_at > ?3 AND s.created_at <= ?7 AND (s.mode = 'ranked') = (?4 = 'leaderboard') AND EXISTS (SELECT 1 " \
+	"FROM jobs j WHERE j.submission = s.id AND (j.state <> 'error' OR j.spent) AND NOT j.superseded AND (?5 = '' OR " \
+	"j.device = ?5)) UNION SELECT at, submission FROM rate_spent WHERE leaderboard = ?1 AND user = ?2 AND at > ?3 " \
+	"AND at <= ?7 AND category = ?4 AND (?5 = '' OR device = ?5))"
+
+/* The time of the per_hour-th newest use: while it is in the window, the limit is used up. ENOENT: there is still room. */
 static int
 nth_use(struct db *db, int64_t board, int64_t user, const char *category, const char *device, int64_t per_hour,
 	int64_t *ret_at, struct kettle_error *err)
 {
-	return db_int(db, ret_at, err,
-		"SELECT at FROM (SELECT s.created_at AS at, s.id AS submission FROM submissions s WHERE s.leaderboard = ?1 AND "
-		"s.user = ?2 AND s.created_at > ?3 AND s.created_at <= ?7 AND (s.mode = 'ranked') = (?4 = 'leaderboard') AND "
-		"EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND (j.state <> 'error' OR j.spent) AND NOT "
-		"j.superseded AND (?5 = '' OR j.device = ?5)) UNION SELECT at, submission FROM rate_spent WHERE leaderboard = "
-		"?1 AND user = ?2 AND at "
-		"> ?3 AND at <= ?7 AND category = ?4 AND (?5 = '' OR device = ?5)) ORDER BY at DESC LIMIT 1 OFFSET ?6",
-		"iiissii", board, user, db->now_ms - RATE_WINDOW_MS, category, device, per_hour - 1, db->now_ms);
+	return db_int(db, ret_at, err, "SELECT at FROM " USES " ORDER BY at DESC LIMIT 1 OFFSET ?6", "iiissii", board, user,
+		db->now_ms - RATE_WINDOW_MS, category, device, per_hour - 1, db->now_ms);
 }
 
 static int64_t
@@ -167,6 +169,33 @@ rate_limit_may_leave(struct db *db, int64_t user, struct kettle_error *err)
 	if (err)
 		err->retry_s = (unsigned)wait_s;
 	return KETTLE_ERATE;
+}
+
+static int
+add_left(struct db *db, const struct board *board, int64_t user, json_t *limit, struct kettle_error *err)
+{
+	const char *category = json_text_or_null(limit, "category"), *device = json_text_or_empty(limit, "device");
+	int64_t per_hour = member_int(limit, "per_hour"), used = 0, at = 0;
+	int rc = db_int(db, &used, err, "SELECT count(*) FROM (SELECT 1 FROM " USES " LIMIT ?6)", "iiissii", board->id,
+		user, db->now_ms - RATE_WINDOW_MS, category, device, per_hour, db->now_ms);
+	if (rc == 0 && per_hour > 0 && used == per_hour)
+		rc = nth_use(db, board->id, user, category, device, per_hour, &at, err);
+	(void)json_object_set_new(limit, "left", json_integer((json_int_t)(per_hour - used)));
+	(void)json_object_set_new(limit, "next", at ? json_string(TIME_TEXT(at + RATE_WINDOW_MS)) : json_null());
+	return rc;
+}
+
+int
+rate_limit_left(struct db *db, const struct board *board, int64_t user, json_t **ret_limits, struct kettle_error *err)
+{
+	AUTO_JSON json_t *limits = NULL;
+	int rc = rate_limit_list(db, board, NULL, NULL, &limits, err);
+	json_array_each(limits, limit)
+		if (rc == 0)
+			rc = add_left(db, board, user, limit, err);
+	if (rc == 0)
+		*ret_limits = STEAL(limits);
+	return rc;
 }
 
 /* ---- the limits ---- */
@@ -299,6 +328,31 @@ device_usage_may_submit(
 		if (rc == 0)
 			rc = device_usage_check(device, budget, all_ms, user_ms, db->now_ms, err);
 	}
+	return rc;
+}
+
+int
+device_usage_left(const struct command_env *env, struct db *db, int64_t user, const json_t *devices,
+	json_t **ret_budgets, struct kettle_error *err)
+{
+	AUTO_JSON json_t *budgets = json_array();
+	int64_t next = (db->now_ms / DEVICE_DAY_MS + 1) * DEVICE_DAY_MS;
+	int rc = 0;
+	json_array_each(devices, name) {
+		const char *device = json_string_value(name);
+		int64_t per_day = member_int(json_object_get(find_usage_device(env, device), "budget"), "user_seconds_per_day"),
+				used_ms = 0;
+		if (rc == 0 && per_day > 0)
+			rc = used_today(db, device, user, &used_ms, err);
+		if (rc < 0 || per_day <= 0)
+			continue;
+		int64_t left = used_ms < per_day * 1000 ? (per_day * 1000 - used_ms) / 1000 : 0;
+		(void)json_array_append_new(
+			budgets, json_pack("{s:O, s:I, s:I, s:s}", "device", name, "per_day", (json_int_t)per_day, "left",
+						 (json_int_t)left, "next", TIME_TEXT(next)));
+	}
+	if (rc == 0)
+		*ret_budgets = STEAL(budgets);
 	return rc;
 }
 

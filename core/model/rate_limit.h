@@ -19,6 +19,12 @@ int rate_limit_check(struct db *db, const struct board *board, int64_t user, con
 /* The limits of a board, category and device (NULL: any): [{"category", "device": or null, "per_hour"}]. New reference. */
 int rate_limit_list(struct db *db, const struct board *board, const char *category, const char *device,
 	json_t **ret_limits, struct kettle_error *err);
+/*
+ * The limits of a board, as rate_limit_list has them, each with "left": how many submissions this user may still make now, and
+ * "next": when there is room again, or null where there is some now, or never. New reference.
+ */
+int rate_limit_left(
+	struct db *db, const struct board *board, int64_t user, json_t **ret_limits, struct kettle_error *err);
 /* category NULL: both; device NULL: of all together. */
 int rate_limit_set(struct db *db, const struct board *board, const char *category, const char *device, int64_t per_hour,
 	struct kettle_error *err);
@@ -53,5 +59,11 @@ int device_usage_check(const char *device, const json_t *budget, int64_t all_ms,
 /* The same for a submission to these devices; looks only at budgets that refuse submissions beyond them. Store's thread. */
 int device_usage_may_submit(
 	const struct command_env *env, struct db *db, int64_t user, const json_t *devices, struct kettle_error *err);
+/*
+ * Of these devices those with a budget for each user: [{"device", "per_day", "left": device seconds of this user today, "next": the
+ * begin of the next day}]. New reference.
+ */
+int device_usage_left(const struct command_env *env, struct db *db, int64_t user, const json_t *devices,
+	json_t **ret_budgets, struct kettle_error *err);
 /* Whether the user has used no budgeted time today, so that a new account would gain none. ERATE, retry_s. Store's thread. */
 int device_usage_may_leave(struct db *db, int64_t user, struct kettle_error *err);

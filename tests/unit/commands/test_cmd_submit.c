@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/text.h"
+#include "base/times.h"
 #include "lib/unit_test.h"
 #include "model/rate_limit.h"
 
@@ -236,6 +237,66 @@ test_devices(void **state)
 	commands_refused(&c, "alice", "leaderboard.devices", json_pack("{s:s}", "name", "both"), KETTLE_ENOENT);
 }
 
+static const json_t *
+devices(const char *who)
+{
+	return commands_must(&c, who, "leaderboard.devices", json_pack("{s:s}", "name", "both"));
+}
+
+/* What the limits leave is each user's own; deleting gives nothing back. */
+static void
+test_left(void **state)
+{
+	(void)state;
+	assert_int_equal(json_array_size(commands_at(devices("alice"), "limits")), 0);
+	fixture_sql(&c.f,
+		"INSERT INTO rate_limits SELECT id, 'test', '', 3 FROM leaderboards WHERE name = 'both';"
+		"INSERT INTO rate_limits SELECT id, 'leaderboard', 'H100', 1 FROM leaderboards WHERE name = 'both';"
+		"INSERT INTO rate_limits SELECT id, 'leaderboard', 'CPU', 0 FROM leaderboards WHERE name = 'both'");
+	const json_t *left = devices("alice");
+	assert_string_equal(commands_text(left, "limits.0.category"), "test");
+	assert_true(json_is_null(commands_at(left, "limits.0.device")));
+	assert_int_equal(commands_number(left, "limits.0.left"), 3);
+	assert_true(json_is_null(commands_at(left, "limits.0.next")));
+	assert_int_equal(commands_number(left, "limits.1.left"), 0);
+	assert_true(json_is_null(commands_at(left, "limits.1.next")));
+	assert_int_equal(commands_number(left, "limits.2.left"), 1);
+	json_t *test = args("both", "CPU", "a.cpp", "x\n");
+	json_object_set_new(test, "mode", json_string("test"));
+	commands_must(&c, "alice", "submit", test);
+	commands_must(&c, "alice", "submit", args("both", "H100", "a.cpp", "x\n"));
+	commands_must(&c, "alice", "submission.delete_own", json_object());
+	left = devices("alice");
+	assert_int_equal(commands_number(left, "limits.0.left"), 2);
+	assert_true(json_is_null(commands_at(left, "limits.0.next")));
+	assert_int_equal(commands_number(left, "limits.2.left"), 0);
+	assert_true(strcmp(commands_text(left, "limits.2.next"), TIME_TEXT(clock_utc_ms(&c.f.clock))) > 0);
+	assert_int_equal(commands_number(devices("bob"), "limits.2.left"), 1);
+	assert_int_equal(commands_number(devices("stranger"), "limits.0.left"), 3);
+}
+
+/* Of a device's budget only what is each user's. */
+static void
+test_budget_left(void **state)
+{
+	(void)state;
+	json_t *all = (json_t *)c.env.devices;
+	c.env.devices = json_pack("{s:{s:{s:i, s:i, s:s}}, s:{s:{s:i}}}", "CPU", "budget", "user_seconds_per_day", 60,
+		"seconds_per_day", 600, "beyond", "refuse", "H100", "budget", "seconds_per_day", 600);
+	commands_must(&c, "alice", "submit", args("both", "H100", "a.cpp", "x\n"));
+	fixture_sql(
+		&c.f, "INSERT INTO device_usage SELECT 'CPU', now_ms() / 86400000, id, 45500 FROM users WHERE name = 'alice'");
+	const json_t *left = devices("alice");
+	assert_int_equal(json_array_size(commands_at(left, "budgets")), 1);
+	assert_string_equal(commands_text(left, "budgets.0.device"), "CPU");
+	assert_int_equal(commands_number(left, "budgets.0.per_day"), 60);
+	assert_int_equal(commands_number(left, "budgets.0.left"), 14);
+	assert_non_null(strstr(commands_text(left, "budgets.0.next"), "T00:00:00"));
+	assert_int_equal(commands_number(devices("bob"), "budgets.0.left"), 60);
+	json_decref((json_t *)c.env.devices);
+	c.env.devices = all;
+}
+
 /* Each fault of a submission hides all those behind it. */
 static void
 test_order(void **state)
@@ -416,6 +477,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test_setup_teardown(test_rate, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
 	cmocka_unit_test_setup_teardown(test_devices, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_left, setup, teardown),
+	cmocka_unit_test_setup_teardown(test_budget_left, setup, teardown),
 };
 
 UNIT_TESTS(test_cmd_submit);
