@@ -10,6 +10,8 @@
 #include "commands/local_job.h"
 #include "judge/calibration.h"
 #include "judge/unit_facts.h"
+#include "model/board.h"
+#include "model/jobs.h"
 #include "model/settings.h"
 #include "session/core.h"
 
@@ -24,7 +26,10 @@
 struct device_listing {
 	struct core *core;
 	json_t *devices;
-	json_t *reading, *stored; /* rows of units: the store's thread writes them, then they are the loop's */
+	json_t *reading, *stored;    /* rows of units: the store's thread writes them, then they are the loop's */
+	json_t *running;             /* the numbers of the jobs that units have */
+	json_t *reading_jobs, *jobs; /* rows of these, likewise */
+	int64_t user;                /* who asks, or -1 */
 	kettle_answer answer;
 	void *arg;
 	unsigned pending; /* machines, and the loop over them itself */
@@ -67,6 +72,30 @@ add_stored(const struct device_listing *listing, const json_t *device, json_t *u
 	}
 }
 
+/*
+ * The jobs of a unit as the caller may see them: those of other users only by their leaderboard, if it is public. New
+ * reference.
+ */
+static json_t *
+shown_jobs(const struct device_listing *listing, const json_t *unit)
+{
+	json_t *shown = json_array();
+	json_array_each(json_object_get(unit, "jobs"), job)
+		json_array_each(listing->jobs, row) {
+			bool own = member_int(row, "user") == listing->user;
+			if (member_int(row, "job") != member_int(job, "job") ||
+				!(own || listing->whole || member_true(row, "public")))
+				continue;
+			json_t *one = json_pack("{s:O, s:b}", "leaderboard", json_object_get(row, "leaderboard"), "own", own);
+			if (own || listing->whole)
+				(void)json_object_update_new(
+					one, json_pack("{s:O, s:O, s:O}", "submission", json_object_get(row, "submission"), "mode",
+							 json_object_get(row, "mode"), "since", json_object_get(row, "since")));
+			(void)json_array_append_new(shown, one);
+		}
+	return shown;
+}
+
 /* A unit as participants see it: without its configuration and paths of its machine. New reference. */
 static json_t *
 public_unit(const json_t *unit)
@@ -103,8 +132,10 @@ answer_once(struct device_listing *listing)
 	struct kettle_error none = {0};
 	loop_timer_stop(listing->core->setup.io, STEAL(listing->timer));
 	json_array_each(listing->answered ? NULL : listing->devices, device)
-		json_array_each(json_object_get(device, "units"), unit)
+		json_array_each(json_object_get(device, "units"), unit) {
 			add_stored(listing, device, unit);
+			(void)json_object_set_new(unit, "jobs", shown_jobs(listing, unit));
+		}
 	if (!listing->answered) {
 		AUTO_JSON json_t *shown = shown_devices(listing);
 		listing->answer(listing->arg, &none, shown);
@@ -118,7 +149,7 @@ device_list_finish(struct device_listing *listing)
 	if (--listing->pending > 0)
 		return;
 	answer_once(listing);
-	json_decref_all(listing->devices, listing->stored);
+	json_decref_all(listing->devices, listing->stored, listing->running, listing->jobs);
 	free(listing);
 }
 
@@ -129,6 +160,8 @@ read_stored(struct db *db, void *arg, struct kettle_error *err)
 	AUTO_JSON json_t *accepting = NULL;
 	int rc = setting_get(db, "accepting", &accepting, err);
 	listing->paused = json_is_false(accepting);
+	if (rc == 0)
+		rc = jobs_shown(db, listing->running, &listing->reading_jobs, err);
 	return rc < 0 ? rc : settings_units(db, &listing->reading, err);
 }
 
@@ -231,6 +264,7 @@ on_device_list_stored(void *arg, const struct kettle_error *err)
 	struct device_listing *listing = arg;
 	(void)err;
 	listing->stored = STEAL(listing->reading);
+	listing->jobs = STEAL(listing->reading_jobs);
 	json_array_each(listing->paused ? listing->devices : NULL, device)
 		(void)json_object_set_new(device, "paused", json_true());
 	if (listing->known) {
@@ -266,11 +300,17 @@ cmd_device_list(struct core *core, const struct actor *actor, const json_t *args
 	*listing = (struct device_listing){.core = core,
 		.whole = actor->role >= RIGHT_ADMIN,
 		.devices = engine_devices(core->engine),
+		.running = json_array(),
+		.user = board_user(actor),
 		.answer = answer,
 		.arg = arg,
 		.pending = 2, /* the stored rows, and this function */
 		.known = member_true(args, "known")};
 	add_remarks(core, listing->devices);
+	json_array_each(listing->devices, device)
+		json_array_each(json_object_get(device, "units"), unit)
+			json_array_each(json_object_get(unit, "jobs"), job)
+				(void)json_array_append_new(listing->running, json_integer(member_int(job, "job")));
 	if (!listing->known)
 		(void)loop_timer_start(core->setup.io, DESCRIBE_LIMIT_MS, 0, time_out, listing, &listing->timer, &err);
 	store_read(core->store, read_stored, on_device_list_stored, listing);

@@ -24,8 +24,14 @@ enter_unit(struct engine_job *job, struct unit *unit)
 {
 	engine_job_enter(job, JOB_STARTING);
 	job->unit = unit;
-	if (unit)
-		unit->active++;
+	if (!unit)
+		return;
+	unit->active++;
+	job->unit_previous = NULL;
+	job->unit_next = unit->jobs;
+	if (unit->jobs)
+		unit->jobs->unit_previous = job;
+	unit->jobs = job;
 }
 
 /* The milliseconds that the job's build steps, or its run steps, may take: their wall limits and ENGINE_SLACK_MS. */

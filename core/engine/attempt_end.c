@@ -81,8 +81,12 @@ leave_unit(struct engine_job *job)
 	assert(job->state != JOB_QUEUED);
 	if (job->unit && job->phase == PHASE_RUNNING)
 		job->unit->running--;
-	if (job->unit)
+	if (job->unit) {
 		job->unit->active--;
+		*(job->unit_previous ? &job->unit_previous->unit_next : &job->unit->jobs) = job->unit_next;
+		if (job->unit_next)
+			job->unit_next->unit_previous = job->unit_previous;
+	}
 	multi_device_leave(job);
 	job->unit = NULL;
 	job->phase = PHASE_BUILDING;

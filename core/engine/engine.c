@@ -406,6 +406,16 @@ engine_queue_position(const struct engine *engine, int64_t id, int64_t user)
 /* ---- devices as people see them ---- */
 
 static json_t *
+jobs_of_unit(const struct unit *unit)
+{
+	json_t *jobs = json_array();
+	for (const struct engine_job *job = unit->jobs; job; job = job->unit_next)
+		(void)json_array_append_new(jobs, json_pack("{s:I, s:I, s:I}", "job", (json_int_t)job->id, "submission",
+											  (json_int_t)job->submission, "user", (json_int_t)job->user));
+	return jobs;
+}
+
+static json_t *
 describe_unit(const struct engine *engine, const struct unit *unit)
 {
 	AUTO_FREE char *waits = unit_health_sentence(unit);
@@ -415,11 +425,11 @@ describe_unit(const struct engine *engine, const struct unit *unit)
 						 : unit->losses.count >= ENGINE_LOSSES_ONE ? unit->losses.why
 																   : NULL;
 	AUTO_FREE char *model = unit->machine.learned ? xstrdup(unit->machine.learned) : unit_model(unit->machine.facts);
-	return json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:i, s:i, s:i, s:i, s:O, s:s, s:s*, s:o*, s:o*}", "unit", unit->label,
-		"runner", unit->runner->name, "state", engine_unit_state(engine, unit), "reason", reason, "cause",
+	return json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:i, s:i, s:i, s:i, s:o, s:O, s:s, s:s*, s:o*, s:o*}", "unit",
+		unit->label, "runner", unit->runner->name, "state", engine_unit_state(engine, unit), "reason", reason, "cause",
 		unit_cause_name(unit->disabled.cause), "slots", (int)unit->slots, "prefetch", (int)unit->prefetch, "active",
-		(int)unit->active, "running", (int)unit->running, "config", unit->config, "key", unit->key, "model", model,
-		"expect", unit_model_expect(unit), "obstacle", unit_health_obstacle(unit));
+		(int)unit->active, "running", (int)unit->running, "jobs", jobs_of_unit(unit), "config", unit->config, "key",
+		unit->key, "model", model, "expect", unit_model_expect(unit), "obstacle", unit_health_obstacle(unit));
 }
 
 int

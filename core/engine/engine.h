@@ -66,7 +66,10 @@ void engine_start(struct engine *engine);
 bool engine_loaded(const struct engine *engine);
 /* Takes a stored event (store_events): queues new jobs, stops cancelled and deleted ones. */
 void engine_event(struct engine *engine, const struct event *event);
-/* Devices, units, their state and queues, for device.list. New reference. */
+/*
+ * Devices, units, their state and queues, for device.list; `jobs` of a unit: [{"job", "submission", "user"}] that it has now.
+ * New reference.
+ */
 json_t *engine_devices(const struct engine *engine);
 /*
  * Figures for monitoring, as engine.metrics shows them: those of devices now, and counts and histograms since this

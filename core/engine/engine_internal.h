@@ -73,9 +73,10 @@ struct unit {
 	char label[96]; /* "CPU.0": the name for people, by the place in the configuration */
 	char *key;      /* the name in the database: unit_key, and " #2" for the device's second unit with this key */
 	unsigned slots, prefetch;
-	unsigned active;  /* jobs from starting to ending */
-	unsigned running; /* of these, jobs in run steps */
-	bool removed;     /* no longer configured: drained */
+	struct engine_job *jobs; /* from starting to ending, without those that have it as a further unit */
+	unsigned active;         /* how many, with those */
+	unsigned running;        /* of these, jobs in run steps */
+	bool removed;            /* no longer configured: drained */
 	struct unit_disabled {
 		enum unit_cause cause; /* UNIT_ENABLED: not disabled */
 		char why[256];         /* for people, if disabled */
@@ -184,7 +185,8 @@ struct engine_job {
 	int64_t id, submission, user, attempt;
 	struct device *device;
 	struct unit *unit;
-	struct unit **more; /* further units that it holds with unit */
+	struct engine_job *unit_previous, *unit_next; /* of the unit's jobs */
+	struct unit **more;                           /* further units that it holds with unit */
 	size_t more_count;
 	/* Of a job that waits outside of the queue. */
 	struct job_held {

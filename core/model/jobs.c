@@ -554,6 +554,17 @@ jobs_of_board(struct db *db, int64_t leaderboard, json_t **ret_jobs, struct kett
 }
 
 int
+jobs_shown(struct db *db, const json_t *numbers, json_t **ret_jobs, struct kettle_error *err)
+{
+	return db_array(db, ret_jobs, err,
+		"SELECT j.id AS job, s.id AS submission, s.user, b.name AS leaderboard, s.mode, j.started_at AS since_iso, "
+		"b.visibility = 'public' AND NOT " DB_UNOPENED
+		" AS public_bool FROM json_each(?) n CROSS JOIN jobs j ON j.id = n.value CROSS JOIN submissions s ON s.id = "
+		"j.submission CROSS JOIN leaderboards b ON b.id = s.leaderboard",
+		"j", numbers);
+}
+
+int
 jobs_of(struct db *db, int64_t submission, json_t **ret_jobs, struct kettle_error *err)
 {
 	return db_array(db, ret_jobs, err,

@@ -109,6 +109,11 @@ int jobs_cancel_all(struct db *db, int64_t user, json_t *cancelled, struct kettl
  * one of them; ENOENT: it never was on one of them.
  */
 int jobs_rerun(struct db *db, int64_t submission, const json_t *devices, json_t **ret_jobs, struct kettle_error *err);
+/*
+ * The jobs with these numbers: [{"job", "submission", "user", "leaderboard": its name, "mode", "since", "public": whether all may see
+ * the leaderboard}]. Those of deleted leaderboards are left out. New reference.
+ */
+int jobs_shown(struct db *db, const json_t *numbers, json_t **ret_jobs, struct kettle_error *err);
 /* The open jobs of a leaderboard: [{"job", "device", "submission"}]. */
 int jobs_of_board(struct db *db, int64_t leaderboard, json_t **ret_jobs, struct kettle_error *err);
 /* The open jobs of a submission, in the same form as jobs_cancel. */

@@ -55,6 +55,17 @@ render_device_tools(const struct term *term, const json_t *device, const json_t 
 	}
 }
 
+/* "H100.0 has submission 12 to matmul", "H100.0 has a submission to matmul" */
+static void
+put_job(const struct term *term, const json_t *unit, json_t *job)
+{
+	AUTO_JSON json_t *shown = json_copy(job);
+	json_object_set(shown, "unit", json_object_get(unit, "unit"));
+	template_put(term,
+		"{unit} has {submission?submission {submission}|a submission} to {leaderboard}{since?, since {since:time}}\n",
+		shown, NULL);
+}
+
 /* "H100.0: NVIDIA H200 (GPU 0), driver 550.54.15, compute 9.0, 500 of 81920 MiB used, 1980 MHz, 41 °C" */
 static void
 put_gpu(const struct term *term, const json_t *unit, json_t *gpu)
@@ -137,6 +148,8 @@ render_device_list(struct run *run, const json_t *result)
 		render_device_tools(term, device, NULL);
 	json_array_each(rows, row) {
 		const json_t *unit = json_object_get(row, "unit");
+		json_array_each(json_object_get(unit, "jobs"), job)
+			put_job(term, unit, job);
 		json_array_each(json_object_get(unit, "gpus"), gpu)
 			put_gpu(term, unit, gpu);
 		json_array_each(json_object_get(unit, "warm"), warm)

@@ -54,6 +54,49 @@ test_device_list(void **state)
 	}
 }
 
+/* The jobs of the first unit, as NAME sees them. */
+static const json_t *
+jobs_on_unit(const char *who)
+{
+	const json_t *list = cores_must(0, who, "device.list", json_pack("{s:b}", "known", 1));
+	return commands_at(list, "0.units.0.jobs");
+}
+
+/* What runs: one's own by its number, that of others only by a leaderboard that all may see. */
+static void
+test_device_jobs(void **state)
+{
+	(void)state;
+	assert_int_equal(json_array_size(jobs_on_unit("ada")), 0);
+	const json_t *job = cores_must(0, "ada", "submit", cores_file("arena"));
+	json_int_t id = json_integer_value(json_object_get(job, "id"));
+	until(json_array_size(jobs_on_unit("ada")) == 1 && commands_at(jobs_on_unit("ada"), "0.since"));
+	job = jobs_on_unit("ada");
+	assert_int_equal(commands_number(job, "0.submission"), id);
+	assert_string_equal(commands_text(job, "0.leaderboard"), "arena");
+	assert_true(json_is_true(commands_at(job, "0.own")));
+	job = json_array_get(jobs_on_unit("bob"), 0);
+	assert_int_equal(json_object_size(job), 2);
+	assert_string_equal(commands_text(job, "leaderboard"), "arena");
+	assert_true(json_is_false(json_object_get(job, "own")));
+	job = jobs_on_unit("owner:admin");
+	assert_int_equal(commands_number(job, "0.submission"), id);
+	assert_true(json_is_false(commands_at(job, "0.own")));
+	/* Closed, or not open yet: not at all, except to its owner and admins. */
+	static const char *const hidden[][2] = {{"visibility", "closed"}, {"opens", "+1d"}};
+	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++) {
+		cores_must(0, "owner:admin", "leaderboard.update",
+			json_pack("{s:s, s:s}", "name", "arena", hidden[i][0], hidden[i][1]));
+		assert_int_equal(json_array_size(jobs_on_unit("bob")), 0);
+		assert_int_equal(json_array_size(jobs_on_unit("ada")), 1);
+		assert_int_equal(json_array_size(jobs_on_unit("owner:admin")), 1);
+		cores_must(
+			0, "owner:admin", "leaderboard.update", json_pack("{s:s, s:s}", "name", "arena", "visibility", "public"));
+	}
+	cores_must(0, "ada", "submission.cancel", json_pack("{s:I}", "id", id));
+	until(json_array_size(jobs_on_unit("ada")) == 0);
+}
+
 static void
 test_sentences(void **state)
 {
@@ -668,6 +711,7 @@ test_owner_drops(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(test_owner_and_client),
 	TEST(test_device_list),
+	TEST(test_device_jobs),
 	TEST(test_sentences),
 	TEST(test_next_owner),
 	TEST(test_write_meets_the_end),
