@@ -249,7 +249,27 @@ write_event(struct db *db, const struct entry *entry, const struct ranking_chang
 	return db_event(db, "rank.changed", 'p', entry->leaderboard, position->submission, entry->user, data, err);
 }
 
-/* Puts the entry into the table, or takes it out (job 0). */
+/* The ended ranked submissions of ?3 on leaderboard ?1 and device ?2 since the ranking began, as in `tries` of best. */
+#define TRIES \
+	"(SELECT count(*) FROM submissions t JOIN jobs k ON k.submission = t.id AND k.device = ?2 AND NOT k.superseded " \
+	"AND k.done_at IS NOT NULL WHERE t.leaderboard = ?1 AND t.user = ?3 AND t.mode = 'ranked' AND NOT t.practice AND " \
+	"t.id >= (SELECT " \
+	"counts_from FROM leaderboards WHERE id = ?1))"
+
+int
+ranking_recount_tries(struct db *db, int64_t user, struct kettle_error *err)
+{
+	AUTO_JSON json_t *entries = NULL;
+	int rc = db_array(db, &entries, err, "SELECT leaderboard, device FROM best WHERE user = ?", "i", user);
+	json_array_each(entries, entry)
+		if (rc == 0)
+			rc = db_exec(db, err,
+				"UPDATE best SET tries = " TRIES " WHERE leaderboard = ?1 AND device = ?2 AND user = ?3", "isi",
+				(int64_t)member_int(entry, "leaderboard"), json_text_or_null(entry, "device"), user);
+	return rc;
+}
+
+/* Puts the entry into the table, or takes it out (job 0). One that is there keeps its tries. */
 static int
 store_entry(struct db *db, const struct entry *entry, struct kettle_error *err)
 {
@@ -258,8 +278,10 @@ store_entry(struct db *db, const struct entry *entry, struct kettle_error *err)
 			entry->leaderboard, entry->device, entry->user);
 	return db_exec(db, err,
 		"INSERT INTO best (leaderboard, device, user, submission, job, score, low, high, bucket, created_at, "
-		"file_name, user_name) SELECT ?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?7 THEN ?8 END, CASE WHEN ?9 THEN ?10 END, "
-		"?11, s.created_at, s.file_name, u.name FROM submissions s JOIN users u ON u.id = ?3 WHERE s.id = ?4 ON "
+		"file_name, user_name, tries) SELECT ?1, ?2, ?3, ?4, ?5, ?6, CASE WHEN ?7 THEN ?8 END, CASE WHEN ?9 THEN ?10 "
+		"END, ?11, s.created_at, s.file_name, u.name, CASE WHEN EXISTS (SELECT 1 FROM best WHERE leaderboard = ?1 AND "
+		"device = ?2 AND user = ?3) THEN 0 ELSE " TRIES
+		" END FROM submissions s JOIN users u ON u.id = ?3 WHERE s.id = ?4 ON "
 		"CONFLICT (leaderboard, device, user) DO UPDATE SET submission = excluded.submission, job = excluded.job, "
 		"score = excluded.score, low = excluded.low, high = excluded.high, bucket = excluded.bucket, created_at = "
 		"excluded.created_at, file_name = excluded.file_name, user_name = excluded.user_name",

@@ -41,6 +41,8 @@ int ranking_renew(struct db *db, int64_t leaderboard, const char *device, int64_
 	struct ranking_change *ret_change, struct kettle_error *err);
 /* Recomputes a user's entries on every board: after a ban or its end. */
 int ranking_recompute_user(struct db *db, int64_t user, struct kettle_error *err);
+/* Counts the tries of a user's entries anew: after another user's submissions became this one's. */
+int ranking_recount_tries(struct db *db, int64_t user, struct kettle_error *err);
 /* A user's place; all 0 without one. */
 int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 	struct ranking_position *ret_position, struct kettle_error *err);

@@ -13,6 +13,7 @@
 
 #include <string.h>
 
+/* From RANK on nothing is read of a row. */
 enum type { TYPE_INT, TYPE_ID, TYPE_TEXT, TYPE_TIME, TYPE_SECONDS, TYPE_RANK, TYPE_BOARD, TYPE_DEVICE, TYPE_CLOSE };
 
 #define COLUMN_OF(name, type, ...) {#name, TYPE_##type},
@@ -197,7 +198,8 @@ add_row(void *arg, sqlite3_stmt *statement)
 	const struct ranking_row *was =
 		reader->before && page->count < reader->before->count ? &reader->before->rows[page->count] : NULL;
 	for (int i = 0; i < COLUMNS_COUNT; i++)
-		read_value(statement, i, columns[i].type, &values[i]);
+		if (columns[i].type < TYPE_RANK)
+			read_value(statement, i, columns[i].type, &values[i]);
 	struct interval interval = interval_of(&values[AT_submission_score], &values[AT_low], &values[AT_high]);
 	int rc = set_rank(reader, row);
 	if (rc < 0)

@@ -377,6 +377,8 @@ user_merge(struct db *db, const struct user *from, const struct user *into, stru
 		rc = ranking_recompute_user(db, from->id, err);
 	if (rc == 0)
 		rc = ranking_recompute_user(db, into->id, err);
+	if (rc == 0)
+		rc = ranking_recount_tries(db, into->id, err);
 	if (rc < 0)
 		return rc;
 	AUTO_JSON json_t *data =

@@ -92,6 +92,17 @@ static const struct check {
 		"leaderboard_devices "
 		"d " OF_BOARDS("d") "WHERE d.ranked <> (SELECT count(*) FROM best WHERE best.leaderboard = d.leaderboard AND "
 							"best.device = d.device)"},
+	{"tries", "the submissions of each ranked user", add_finding,
+		"SELECT printf('%s on %s: %d ranked submissions of %s are counted, but there are %d.', board, device, tries, "
+		"user_name, "
+		"found) FROM (SELECT b.name AS board, p.device, p.tries, p.user_name, (SELECT count(*) FROM submissions s JOIN "
+		"jobs j ON "
+		"j.submission = s.id AND j.device = p.device AND NOT j.superseded AND j.done_at IS NOT NULL WHERE "
+		"s.leaderboard = p.leaderboard AND "
+		"s.user = p.user "
+		"AND s.mode = 'ranked' AND NOT s.practice AND s.id >= b.counts_from) AS found FROM best p " OF_BOARDS(
+			"p") ") WHERE tries "
+				 "<> found"},
 	{"submissions", "submissions and their jobs", add_finding,
 		"SELECT printf('Submission %d is %s, but %s.', id, state, why) FROM (SELECT s.id, s.state, CASE WHEN jobs = 0 "
 		"THEN "

@@ -17,6 +17,7 @@ setup(void **state)
 {
 	(void)state;
 	commands_open(&c);
+	c.env.spool = c.f.dir;
 	commands_board(&c, "arena", NULL);
 	commands_board(&c, "other", NULL);
 	return 0;
@@ -148,12 +149,68 @@ test_delete_own_parts(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM submissions"), 0);
 }
 
+/* ---- how often a user has tried ---- */
+
+/* The tries of a user's entry on the first device of `arena`. */
+static int64_t
+tries(const char *who)
+{
+	const json_t *board = commands_must(&c, "stranger", "leaderboard.show", json_pack("{s:s}", "name", "arena"));
+	json_array_each(commands_at(board, "rankings.0.entries"), entry)
+		if (member_is(entry, "user_name", who))
+			return commands_number(entry, "tries");
+	fail_msg("%s is not ranked", who);
+	return -1;
+}
+
+static void
+fail_ranked(const char *who)
+{
+	commands_submit(&c, who, "arena", "ranked");
+	commands_finish(&c, fixture_int(&c.f, "SELECT max(id) FROM jobs"), json_pack("{s:s}", "state", "failed"));
+}
+
+/* Each ranked submission to the board that has ended is one, whatever became of it, also before the first that counts. */
+static void
+test_tries(void **state)
+{
+	(void)state;
+	fail_ranked("alice");
+	int64_t first = ranked("alice", "arena", 2);
+	ranked("bob", "arena", 3);
+	assert_int_equal(tries("alice"), 2);
+	fail_ranked("alice");
+	commands_submit(&c, "alice", "arena", "test");
+	ranked("alice", "other", 1);
+	commands_submit(&c, "bob", "arena", "ranked");
+	assert_int_equal(tries("alice"), 3);
+	ranked("alice", "arena", 1);
+	assert_int_equal(tries("alice"), 4);
+	assert_int_equal(tries("bob"), 1);
+	/* A rerun is no further one. */
+	commands_must(&c, "owner", "submission.rerun", json_pack("{s:I}", "id", (json_int_t)first));
+	assert_int_equal(tries("alice"), 4);
+	commands_finish(
+		&c, fixture_int(&c.f, "SELECT max(id) FROM jobs"), json_pack("{s:s, s:f}", "state", "passed", "score", 1.5));
+	assert_int_equal(tries("alice"), 4);
+	commands_must(&c, "alice", "submission.delete", json_pack("{s:I}", "id", (json_int_t)first));
+	assert_int_equal(tries("alice"), 3);
+	/* One's own runs, and practice, have none. */
+	const json_t *mine =
+		commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s, s:b}", "name", "arena", "mine", 1));
+	assert_null(commands_at(mine, "rankings.0.entries.0.tries"));
+	commands_must(&c, "owner:admin", "user.merge", json_pack("{s:s, s:s}", "name", "bob", "into", "alice"));
+	assert_int_equal(tries("alice"), 4);
+	assert_true(json_is_true(commands_at(commands_must(&c, "owner:admin", "admin.verify", json_object()), "ok")));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
 	TEST(test_list_by_state),
 	TEST(test_list_all_by_state),
 	TEST(test_delete_own),
 	TEST(test_delete_own_parts),
+	TEST(test_tries),
 };
 
 UNIT_TESTS(test_cmd_submission);

@@ -73,7 +73,7 @@ test_good(void **state)
 	AUTO_FREE char *text = json_dumps(result, 0);
 	if (!json_is_true(commands_at(result, "ok")))
 		fail_msg("%s", text);
-	assert_int_equal(json_array_size(commands_at(result, "checks")), 8);
+	assert_int_equal(json_array_size(commands_at(result, "checks")), 9);
 	commands_refused(&c, "alice", "admin.verify", json_object(), KETTLE_EACCES);
 }
 
@@ -101,6 +101,8 @@ test_damage(void **state)
 		{"counts", "DELETE FROM best_counts WHERE level = 0", "of level 0 counts 0 entries, but there are 1."},
 		{"ranked", "UPDATE leaderboard_devices SET ranked = 5",
 			"arena on CPU: 5 users are counted as ranked, but there are 2."},
+		{"tries", "UPDATE best SET tries = 7 WHERE user_name = 'alice'",
+			"arena on CPU: 7 ranked submissions of alice are counted, but there are 2."},
 		{"submissions", "UPDATE submissions SET state = 'failed' WHERE id = 1",
 			"Submission 1 is failed, but its jobs are passed."},
 		{"submissions", "UPDATE jobs SET state = 'passed', done_at = 1 WHERE submission = 4",

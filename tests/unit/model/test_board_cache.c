@@ -115,8 +115,10 @@ test_every_change(void **state)
 	assert_false(kept());
 	int64_t second = ranked("bob", 1.0);
 	assert_false(kept());
-	/* What changes nothing that is shown leaves it as it is. */
+	/* One try more. */
 	ranked("alice", 3.0);
+	assert_false(kept());
+	/* What changes nothing that is shown leaves it as it is. */
 	commands_submit(&c, "carol", "arena", "test");
 	commands_board(&c, "other", NULL);
 	assert_true(kept());

@@ -376,7 +376,12 @@ static int
 reset(struct db *db, void *arg, struct kettle_error *err)
 {
 	int code = db_exec(db, err, "UPDATE boards SET counts_from = ? WHERE id = 1", "i", *(int64_t *)arg);
-	return code < 0 ? code : ranking_recompute(db, 1, NULL, 0, err);
+	if (code == 0)
+		code = ranking_recompute(db, 1, NULL, 0, err);
+	/* A leaderboard whose rankings start again has no entries, and here some stay. */
+	for (int64_t user = 2; user < 2 + USERS && code == 0; user++)
+		code = ranking_recount_tries(db, user, err);
+	return code;
 }
 
 static void

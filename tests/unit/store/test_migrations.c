@@ -274,6 +274,46 @@ test_causes_of_units(void **state)
 	sqlite3_close(handle);
 }
 
+/* Entries of a ranking count the submissions that were made before entries did. */
+static void
+test_tries_of_entries(void **state)
+{
+	static const char before[] =
+		"DROP TRIGGER best_tried; DROP TRIGGER best_untried; DROP INDEX best_page; ALTER TABLE best DROP COLUMN tries;"
+		"CREATE INDEX best_page ON best (leaderboard, device, score);"
+		"INSERT INTO boards (id, name, description, task, creator, created_at, updated_at, counts_from) VALUES (1, "
+		"'arena', '', "
+		"1, 1, 1, 1, 2);"
+		"INSERT INTO submissions (id, leaderboard, task, user, mode, file_name, code, created_at, practice) VALUES (1, "
+		"1, 1, 7, "
+		"'ranked', 'x', 1, 9, 0), (2, 1, 1, 7, 'ranked', 'x', 1, 9, 0), (3, 1, 1, 7, 'ranked', 'x', 1, 9, 0), (4, 1, "
+		"1, 7, "
+		"'test', 'x', 1, 9, 0), (5, 1, 1, 7, 'ranked', 'x', 1, 9, 1), (6, 1, 1, 7, 'ranked', 'x', 1, 9, 0), (7, 1, 1, "
+		"8, "
+		"'ranked', 'x', 1, 9, 0);"
+		"INSERT INTO jobs (submission, device, superseded, seed, queued_at, changed_at, state, done_at) SELECT id, "
+		"iif(id = 6, 'H100', 'CPU'), 0, 1, 1, 1, iif(id = 3, 'queued', 'failed'), iif(id = 3, NULL, 1) FROM "
+		"submissions;"
+		"INSERT INTO jobs (submission, device, superseded, seed, queued_at, changed_at, state, done_at) VALUES (2, "
+		"'CPU', "
+		"9, 1, 1, 1, 'error', 1);"
+		"INSERT INTO best (leaderboard, device, user, submission, job, score, bucket) VALUES (1, 'cpu', 7, 2, 2, 0.5, "
+		"2)";
+	(void)state;
+	sqlite3 *handle = NULL;
+	sqlite3_stmt *found = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);
+	assert_int_equal(migrations_apply(handle, NULL, &err), 0);
+	assert_int_equal(sqlite3_exec(handle, before, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, schema_0027, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(handle, "SELECT tries FROM best", -1, &found, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(found), SQLITE_ROW);
+	assert_int_equal(sqlite3_column_int(found, 0), 1);
+	sqlite3_finalize(found);
+	sqlite3_close(handle);
+}
+
 static void
 test_sound(void **state)
 {
@@ -376,6 +416,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_names_of_boards),
 	cmocka_unit_test(test_reserved_names),
 	cmocka_unit_test(test_causes_of_units),
+	cmocka_unit_test(test_tries_of_entries),
 	cmocka_unit_test(test_sound),
 	cmocka_unit_test(test_indices),
 };
