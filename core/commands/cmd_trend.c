@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the best scores of a leaderboard became better over time. */
+/* How the best scores of a leaderboard became better over time, and how its first places changed. */
 #include <config.h>
 
 #include "commands/handlers.h"
@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "model/board.h"
+#include "model/podium.h"
 #include "model/ranking.h"
 #include "model/user.h"
 
@@ -115,4 +116,18 @@ cmd_board_trend(const struct command_call *call, json_t **ret_result, struct ket
 	if (rc == 0)
 		*ret_result = json_pack("{s:s, s:O}", "leaderboard", board.name, "trends", trends);
 	return rc;
+}
+
+int
+cmd_board_podiums(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct board board;
+	AUTO_JSON json_t *devices = NULL;
+	const char *device = json_text_or_null(call->args, "device");
+	int rc = board_find_visible(call->db, call->actor, json_text_or_null(call->args, "name"), &board, err);
+	if (rc == 0 && device)
+		rc = board_choose_devices(call->db, &board, device, &devices, err);
+	return rc < 0 ? rc
+				  : podium_changes(call->db, &board, json_string_value(json_array_get(devices, 0)),
+						member_int(call->args, "before"), member_int(call->args, "limit"), ret_result, err);
 }

@@ -140,6 +140,7 @@ command_run_fn cmd_submission_diff; /* for users who may read the code of both. 
 
 #define TREND_USERS_MAX 10
 
+command_run_fn cmd_board_podiums;
 command_run_fn cmd_board_trend; /* ENOENT: a user is not ranked there */
 
 /* ---- cmd_plot.c: the same as a picture. Store's threads, then the loop ---- */

@@ -163,8 +163,9 @@ const struct event_kind event_kinds[] = {
 		"`name`, `deadline`, `devices`: rows of `device` and `podium` (as below); its deadline has passed and its last "
 		"ranked submission is done, once"},
 	{"leaderboard.podium", 'p',
-		"`device`, `came`, `went`, `before`, `podium`: rows of `rank`, `user`, `user_name`, `submission`, `score`; the "
-		"first three have changed, or their places"},
+		"`device`, `came`, `went`, `before`, `podium`: rows of `rank`, `user`, `user_name`, `submission`, `score`, "
+		"`by`: "
+		"`user` and former `rank` (or null) of whose result changed; the first three have changed, or their places"},
 	{"leaderboard.fault", 'u',
 		"`job`, `device`, `mode`, `error`; a job ended by a fault of the task, the first one since a job passed or the "
 		"task changed. The user is the leaderboard's creator, not the submission's owner"},

@@ -213,20 +213,22 @@ same_places(const json_t *before, const json_t *after)
 	return same;
 }
 
-static int
-write_podium(struct db *db, const struct entry *entry, json_t *before, json_t *after, struct kettle_error *err)
-{
-	if (same_places(before, after))
-		return 0;
-	AUTO_JSON json_t *data = json_pack("{s:s, s:o, s:o, s:O, s:O}", "device", entry->device, "came",
-		only_on(after, before), "went", only_on(before, after), "before", before, "podium", after);
-	return db_event(db, "leaderboard.podium", 'p', entry->leaderboard, 0, 0, data, err);
-}
-
 static json_t *
 rank_or_null(const struct ranking_position *position)
 {
 	return position->rank ? json_integer(position->rank) : json_null();
+}
+
+static int
+write_podium(struct db *db, const struct entry *entry, const struct ranking_position *was, json_t *before,
+	json_t *after, struct kettle_error *err)
+{
+	if (same_places(before, after))
+		return 0;
+	AUTO_JSON json_t *data = json_pack("{s:s, s:o, s:o, s:O, s:O, s:{s:I, s:o}}", "device", entry->device, "came",
+		only_on(after, before), "went", only_on(before, after), "before", before, "podium", after, "by", "user",
+		(json_int_t)entry->user, "rank", rank_or_null(was));
+	return db_event(db, "leaderboard.podium", 'p', entry->leaderboard, 0, 0, data, err);
 }
 
 static json_t *
@@ -320,7 +322,7 @@ apply(struct db *db, const struct entry *entry, struct ranking_change *change, s
 		rc = ranking_podium(db, entry->leaderboard, entry->device, &after, err);
 	if (rc == 0)
 		rc = write_event(db, entry, change, err);
-	return rc < 0 || !touches ? rc : write_podium(db, entry, before, after, err);
+	return rc < 0 || !touches ? rc : write_podium(db, entry, &change->before, before, after, err);
 }
 
 /* A job as an entry, and the position of its user; both zero where the job does not count. */

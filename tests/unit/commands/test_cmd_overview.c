@@ -4,6 +4,7 @@
 
 #include "unit/command_fixture.h"
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "lib/unit_test.h"
@@ -198,6 +199,85 @@ test_find(void **state)
 		KETTLE_EINVAL);
 }
 
+/* ---- the first places over time ---- */
+
+static const json_t *
+podiums(const char *who, json_int_t before, const char *device)
+{
+	json_t *args = json_pack("{s:s, s:s*}", "name", "vectors", "device", device);
+	if (before)
+		json_object_set_new(args, "before", json_integer(before));
+	return commands_must(&c, who, "leaderboard.podiums", args);
+}
+
+/* The moves of a change as "alice -1 bob 12 carol 3-": name, rank before and after. New string. */
+static char *
+moves(const json_t *changes, size_t index)
+{
+	AUTO_BUF struct buf text = {0};
+	json_array_each(json_object_get(json_array_get(changes, index), "moved"), one) {
+		buf_printf(&text, "%s%s ", text.len ? " " : "", json_text_or_empty(one, "user_name"));
+		for (int i = 0; i < 2; i++) {
+			const json_t *rank = json_object_get(one, i == 0 ? "before" : "after");
+			buf_printf(&text, json_is_null(rank) ? "-" : "%d", (int)json_integer_value(rank));
+		}
+	}
+	return buf_take(&text);
+}
+
+static void
+assert_moves(const json_t *changes, size_t index, const char *expected)
+{
+	AUTO_FREE char *text = moves(changes, index);
+	assert_string_equal(text, expected);
+}
+
+static void
+test_podiums(void **state)
+{
+	(void)state;
+	ranked("alice", 4, 0, 0);
+	ranked("bob", 3, 9, 0);
+	ranked("carol", 2, 0, 0);
+	ranked("dave", 5, 0, 0);
+	int64_t best = ranked("dave", 1, 0, 0);
+	const json_t *changes = commands_at(podiums("eve", 0, "cpu"), "changes");
+	assert_int_equal(json_array_size(changes), 4);
+	assert_moves(changes, 0, "dave 41 carol 12 bob 23 alice 3-");
+	assert_moves(changes, 1, "carol -1 bob 12 alice 23");
+	assert_moves(changes, 2, "bob -1 alice 12");
+	assert_moves(changes, 3, "alice -1");
+	assert_string_equal(commands_text(changes, "0.device"), "CPU");
+	assert_int_equal(json_array_size(commands_at(podiums("eve", 0, NULL), "changes")), 5);
+	/* Where one leaves, the next moves up from the fourth place. */
+	commands_must(&c, "dave", "submission.delete", json_pack("{s:I}", "id", (json_int_t)best));
+	changes = commands_at(podiums("eve", 0, "CPU"), "changes");
+	assert_moves(changes, 0, "carol 21 bob 32 alice 43 dave 1-");
+	/* The names are today's, and banned users have none. */
+	fixture_sql(&c.f,
+		"UPDATE users SET name = 'karol' WHERE name = 'carol'; UPDATE users SET banned_at = 1 WHERE name = 'bob'");
+	assert_moves(commands_at(podiums("eve", 0, "CPU"), "changes"), 0, "karol 21 alice 43 dave 1-");
+}
+
+/* Page by page, and for those who may see the board. */
+static void
+test_podiums_pages(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		ranked(i % 2 ? "bob" : "alice", 4 - i, 0, 0);
+	const json_t *page =
+		commands_must(&c, "eve", "leaderboard.podiums", json_pack("{s:s, s:i}", "name", "vectors", "limit", 2));
+	assert_int_equal(json_array_size(commands_at(page, "changes")), 2);
+	page = podiums("eve", commands_number(page, "next"), NULL);
+	assert_moves(commands_at(page, "changes"), 0, "alice -1");
+	assert_true(json_is_null(commands_at(page, "next")));
+	update("vectors", "visibility", "closed");
+	assert_int_equal(
+		commands_run(&c, "eve", "leaderboard.podiums", json_pack("{s:s}", "name", "vectors")), KETTLE_ENOENT);
+	podiums("owner", 0, NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
 	TEST(test_leaders),
@@ -205,6 +285,8 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_own),
 	TEST(test_visible),
 	TEST(test_find),
+	TEST(test_podiums),
+	TEST(test_podiums_pages),
 };
 
 UNIT_TESTS(test_cmd_overview);
