@@ -171,6 +171,8 @@ store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 		rc = calibrate_boards_prune(db, c->found, err);
 	if (rc == 0)
 		rc = settings_unit_calibrate(db, device, key, c->found, err);
+	if (rc == 0)
+		rc = settings_calibration_add(db, device, json_text_or_empty(calibrate_unit(c), "unit"), c->found, err);
 	return rc < 0 ? rc : db_event(db, "device.calibrated", 'a', 0, 0, 0, data, err);
 }
 

@@ -183,3 +183,10 @@ cmd_device_enable(struct core *core, const struct actor *actor, const json_t *ar
 		unit_change_take(c, unit);
 	change(c);
 }
+
+int
+cmd_device_calibrations(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	return settings_calibrations(
+		call->db, json_text_or_null(call->args, "device"), member_int(call->args, "limit"), ret_result, err);
+}

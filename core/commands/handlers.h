@@ -255,6 +255,7 @@ command_engine_fn cmd_device_enable;  /* test: only units whose machine passes *
  * with ECANCELED when its caller goes away.
  */
 command_engine_fn cmd_device_calibrate;
+command_run_fn cmd_device_calibrations;
 
 /* ---- cmd_device_verify.c: whether units run known submissions. Loop thread of the owner ---- */
 

@@ -374,6 +374,38 @@ settings_unit_calibrate(
 						calibration, device, key);
 }
 
+int
+settings_calibration_add(
+	struct db *db, const char *device, const char *unit, const json_t *calibration, struct kettle_error *err)
+{
+	int rc = db_exec(db, err,
+		"INSERT INTO calibrations (device, unit, at, names_json, spreads_json) VALUES (?, ?, ?, ?, ?)", "ssijj", device,
+		unit, db->now_ms, json_object_get(calibration, "names"), json_object_get(calibration, "spreads"));
+	return rc < 0
+			   ? rc
+			   : db_exec(db, err,
+					 "DELETE FROM calibrations WHERE id IN (SELECT id FROM calibrations WHERE device = ? AND unit = ? "
+					 "ORDER BY id DESC LIMIT -1 OFFSET ?)",
+					 "ssi", device, unit, (int64_t)CALIBRATIONS_KEPT);
+}
+
+int
+settings_calibrations(struct db *db, const char *device, int64_t limit, json_t **ret_list, struct kettle_error *err)
+{
+	AUTO_JSON json_t *rows = NULL;
+	int rc = db_array(db, &rows, err,
+		"SELECT device, unit, at AS at_iso, names_json, spreads_json FROM calibrations WHERE ?1 IS NULL OR device = ?1 "
+		"ORDER BY "
+		"id DESC LIMIT ?2",
+		"si", device, limit);
+	json_array_each(rows, row)
+		if (json_is_null(json_object_get(row, "spreads")))
+			(void)json_object_del(row, "spreads");
+	if (rc == 0)
+		*ret_list = STEAL(rows);
+	return rc;
+}
+
 /* Adds the tools of a part to those that are known, and so its packages. */
 static void
 add_settings_part(json_t *known, const json_t *part)

@@ -92,6 +92,14 @@ int settings_unit_calibration(
 int settings_unit_calibrate(
 	struct db *db, const char *device, const char *key, const json_t *calibration, struct kettle_error *err);
 
+#define CALIBRATIONS_KEPT 200 /* of each unit */
+/* Keeps a whole calibration beside the earlier ones of the unit; unit: its label. */
+int settings_calibration_add(
+	struct db *db, const char *device, const char *unit, const json_t *calibration, struct kettle_error *err);
+/* The kept ones of a device (NULL: of all), newest first, at most limit: [{"device", "unit", "at", "names", "spreads"?}]. New reference. */
+int settings_calibrations(
+	struct db *db, const char *device, int64_t limit, json_t **ret_list, struct kettle_error *err);
+
 /*
  * What the machine of a unit reports of itself, such as "tools" and "packages", in place of what it reported before. partly:
  * of its tools and packages only some are named, and the others stay. Written only where it differs.

@@ -77,6 +77,7 @@ const struct args_ui cli_uis[] = {
 	{"plugin.test", .render = render_plugin_test, .status = render_plugin_test_status},
 	{"device.list", .render = render_device_list},
 	{"device.calibrate", .start = follow_command, .render = render_device_calibrated, .status = render_device_status},
+	{"device.calibrations", .render = render_device_calibrations},
 	{"device.doctor", .render = render_device_doctor, .status = render_device_doctor_status},
 	{"device.verify", .start = follow_command, .status = render_device_status},
 	{"device.enable", .status = render_device_status},

@@ -43,6 +43,7 @@ void render_submission_diff(struct run *run, const json_t *result);
 
 /* ---- render_device.c: devices, their queues and their calibration ---- */
 void render_device_list(struct run *run, const json_t *result);
+void render_device_calibrations(struct run *run, const json_t *result);
 /* Prints the positions of the requested jobs in the queues of their devices. */
 void render_queue_positions(struct run *run, const json_t *result);
 /*

@@ -172,6 +172,27 @@ render_device_list(struct run *run, const json_t *result)
 				row);
 }
 
+/* ---- device calibrations ---- */
+
+void
+render_device_calibrations(struct run *run, const json_t *result)
+{
+	static const struct view_column columns[] = {
+		COLUMN_CUT("unit", "{unit}"), COLUMN("when", "{at:time}"), COLUMN_CUT("times", "{times@{name} {ns:ns}}")};
+	AUTO_JSON json_t *rows = json_array();
+	json_array_each(result, calibration) {
+		json_t *row = json_copy(calibration), *times = json_array();
+		json_object_each(json_object_get(calibration, "names"), name, ns)
+			json_array_append_new(times, json_pack("{s:s, s:O}", "name", name, "ns", ns));
+		json_object_set_new(row, "times", times);
+		json_array_append_new(rows, row);
+	}
+	if (json_array_size(rows) == 0)
+		fputs("There are no calibrations; `kettle device calibrate` makes one.\n", run->term.out);
+	else
+		TABLE_PRINT(&run->term, columns, rows, 0);
+}
+
 /* ---- queue place ---- */
 
 /* Returns the position of a job; NULL: it is not queued. */

@@ -9,6 +9,7 @@
 #include "lib/unit_test.h"
 #include "model/export_files.h"
 #include "model/jobs.h"
+#include "model/settings.h"
 #include "store/backup.h"
 #include "store/db_file.h"
 
@@ -296,6 +297,47 @@ test_left_parts(void **state)
 	assert_int_equal(access(part, F_OK), 0);
 }
 
+/* ---- the speed of devices over time ---- */
+
+struct calibrated {
+	const char *device, *unit;
+	int count;
+};
+
+static int
+calibrate_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	const struct calibrated *calibrated = arg;
+	int rc = 0;
+	for (int i = 0; i < calibrated->count && rc == 0; i++) {
+		AUTO_JSON json_t *calibration = json_pack("{s:{s:f}}", "names", "cache", 1000.5 + i);
+		rc = settings_calibration_add(db, calibrated->device, calibrated->unit, calibration, err);
+	}
+	return rc;
+}
+
+/* The newest first; of each unit only so many are kept. */
+static void
+test_calibrations(void **state)
+{
+	struct calibrated many = {"CPU", "CPU.0", CALIBRATIONS_KEPT + 2}, one = {"H100", "H100.0", 1};
+	(void)state;
+	assert_int_equal(json_array_size(commands_must(&c, "alice", "device.calibrations", json_object())), 0);
+	assert_int_equal(fixture_write(&c.f, calibrate_op, &one, NULL), 0);
+	assert_int_equal(fixture_write(&c.f, calibrate_op, &many, NULL), 0);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM calibrations"), CALIBRATIONS_KEPT + 1);
+	const json_t *list =
+		commands_must(&c, "alice", "device.calibrations", json_pack("{s:s, s:i}", "device", "cpu", "limit", 2));
+	assert_int_equal(json_array_size(list), 2);
+	assert_string_equal(commands_text(list, "0.unit"), "CPU.0");
+	assert_true(json_real_value(commands_at(list, "0.names.cache")) == 1000.5 + CALIBRATIONS_KEPT + 1);
+	assert_true(json_real_value(commands_at(list, "1.names.cache")) == 1000.5 + CALIBRATIONS_KEPT);
+	assert_null(commands_at(list, "0.spreads"));
+	list = commands_must(&c, "alice", "device.calibrations", json_pack("{s:s}", "device", "H100"));
+	assert_int_equal(json_array_size(list), 1);
+	assert_string_equal(commands_text(list, "0.device"), "H100");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
 	TEST(test_accepting),
@@ -304,6 +346,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_export),
 	TEST(test_export_csv),
 	TEST(test_left_parts),
+	TEST(test_calibrations),
 };
 
 UNIT_TESTS(test_cmd_admin);
