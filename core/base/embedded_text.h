@@ -34,3 +34,4 @@ extern const char schema_0026[];        /* core/store/schema/0026.sql */
 extern const char schema_0027[];        /* core/store/schema/0027.sql */
 extern const char schema_0028[];        /* core/store/schema/0028.sql */
 extern const char schema_0029[];        /* core/store/schema/0029.sql */
+extern const char schema_0030[];        /* core/store/schema/0030.sql */

@@ -7,9 +7,11 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/log.h"
+#include "model/audit.h"
 #include "model/board.h"
 #include "model/settings.h"
 #include "model/submissions.h"
+#include "model/user.h"
 #include "model/verify.h"
 
 #define STATS_DAY_MS 86400000
@@ -73,6 +75,21 @@ cmd_admin_stats(const struct command_call *call, json_t **ret_result, struct ket
 	if (rc == 0)
 		*ret_result = json_pack("{s:s, s:b, s:O}", "status", "ok", "accepts_jobs", accepting, "stats", stats);
 	return rc;
+}
+
+/* ---- who did what ---- */
+
+int
+cmd_admin_log(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct user user = {0};
+	const json_t *of = json_object_get(call->args, "of");
+	int rc = of ? user_find_argument(call->db, of, &user, err) : 0;
+	const struct audit_filter filter = {.actor = user.id,
+		.board = json_text_or_null(call->args, "leaderboard"),
+		.before = member_int(call->args, "before"),
+		.limit = member_int(call->args, "limit")};
+	return rc < 0 ? rc : audit_page(call->db, &filter, ret_result, err);
 }
 
 /* ---- verification ---- */

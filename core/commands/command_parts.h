@@ -40,7 +40,7 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 					   .help = "the number of the submission, or latest: your last one"
 #define INVITE_CODE POSITIONAL("code", STRING), .meta = "CODE", .help = "the code of the invite"
 #define UNITS \
-	POSITIONAL("unit", STRING), .repeated = true, .meta = "UNIT", \
+	POSITIONAL("unit", STRING), .named = true, .repeated = true, .meta = "UNIT", \
 								.help = "a unit (`H100.1`), or a device: all its units"
 #define MODE "mode", ARGUMENT_CHOICE, .choices = modes, .last_means = "ranked"
 #define RUN_MODE MODE, .default_value = "ranked", .help = "what to run; leaderboard is an alias of ranked"

@@ -219,6 +219,7 @@ command_run_fn cmd_user_merge; /* ECONFLICT: both are one already */
 command_run_fn cmd_admin_resume;
 command_run_fn cmd_admin_pause;
 command_run_fn cmd_admin_stats;
+command_run_fn cmd_admin_log;
 command_run_fn cmd_admin_verify; /* the findings of verify_database (model/verify.h) */
 
 /* ---- cmd_backup.c: copies of a database in files. The caller's process, for admins of the database ---- */

@@ -25,7 +25,7 @@
  *                 memory, model, labels (a list), options; what the device says holds for each of its units that does not say
  *                 otherwise. Where the file says nothing: CPU on `local`, if that is a runner
  *   limits        {"submission_bytes", "artifact_bytes", "artifact_user_bytes"}
- *   retention     {"artifact_days", "log_days", "event_days"}; 0: for ever
+ *   retention     {"artifact_days", "log_days", "event_days", "audit_days"}; 0: for ever
  *   engine        {"shutdown_grace" (s)}
  *   http          {"proxy", "ca_file" (absolute path); both may be absent}
  *   competitions  {"root" (absolute path); may be absent}

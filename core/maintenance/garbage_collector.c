@@ -37,12 +37,12 @@ static void
 gc_finish(struct garbage_collector *gc)
 {
 	const struct retention *freed = &gc->retention;
-	AUTO_JSON json_t *result = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "artifacts",
+	AUTO_JSON json_t *result = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "artifacts",
 		(json_int_t)freed->artifacts, "artifact_bytes", (json_int_t)freed->artifact_bytes, "logs",
-		(json_int_t)freed->logs, "events", (json_int_t)freed->events, "tokens", (json_int_t)freed->tokens, "blobs",
-		(json_int_t)freed->blobs, "blob_bytes", (json_int_t)freed->blob_bytes, "folders", (json_int_t)gc->folders,
-		"folder_bytes", (json_int_t)gc->folder_bytes, "database_bytes", (json_int_t)freed->page_bytes, "log_bytes",
-		(json_int_t)gc->log_bytes);
+		(json_int_t)freed->logs, "events", (json_int_t)freed->events, "audit", (json_int_t)freed->audit, "tokens",
+		(json_int_t)freed->tokens, "blobs", (json_int_t)freed->blobs, "blob_bytes", (json_int_t)freed->blob_bytes,
+		"folders", (json_int_t)gc->folders, "folder_bytes", (json_int_t)gc->folder_bytes, "database_bytes",
+		(json_int_t)freed->page_bytes, "log_bytes", (json_int_t)gc->log_bytes);
 	struct maintenance *m = gc->m;
 	m->gc = NULL;
 	gc->answer(gc->arg, &gc->err, gc->err.code < 0 ? NULL : result);

@@ -9,7 +9,7 @@
  *     submissions
  *   folders of jobs in the spool          their attempt ended or was lost,   sweep (artifact)       after a start, a deletion
  *                                         or the submission was deleted                             and within gc
- *   artifacts, logs, events               they are older than configured     gc (retention)         admin.gc; at a server
+ *   artifacts, logs, events, audit        they are older than configured     gc (retention)         admin.gc; at a server
  *   codes, counts of rate limits          they expired                       gc (retention)         once a day
  *   one-time links and their files        they expired                       gc (retention, links)  also when one is made
  *   contents, versions of tasks           no row refers to them              gc (retention)
@@ -30,7 +30,7 @@
 
 /* How many days they are kept; 0: for ever. */
 struct retention_limits {
-	int64_t artifact_days, log_days, event_days;
+	int64_t artifact_days, log_days, event_days, audit_days;
 };
 
 struct maintenance {
@@ -54,7 +54,7 @@ struct maintenance {
 
 /*
  * All steps of retention.c in small parts with other writes between them, then the spool, then the log. Answers once:
- * {"artifacts", "artifact_bytes", "logs", "events", "tokens", "blobs", "blob_bytes", "folders", "folder_bytes",
+ * {"artifacts", "artifact_bytes", "logs", "events", "audit", "tokens", "blobs", "blob_bytes", "folders", "folder_bytes",
  * "database_bytes", "log_bytes"}. ECONFLICT: it runs already; ECANCELED: the engine stops.
  */
 void garbage_collector_run(struct maintenance *maintenance, kettle_answer answer, void *arg);
@@ -71,6 +71,7 @@ enum retention_step {
 	RETENTION_ARTIFACTS, /* files that jobs left */
 	RETENTION_LOGS,      /* output of compilers and runs */
 	RETENTION_EVENTS,    /* those that every consumer has read */
+	RETENTION_AUDIT,     /* entries of the log of who did what */
 	RETENTION_TOKENS,    /* codes that have expired, used-up rates of more than an hour ago */
 	RETENTION_BLOBS,     /* contents and versions of tasks that nothing uses */
 	RETENTION_PAGES,     /* free pages of the file */
@@ -80,7 +81,7 @@ enum retention_step {
 /* The limits, and the counts of what was freed so far. Zero-initialise, then set the limits. */
 struct retention {
 	struct retention_limits limits;
-	int64_t artifacts, artifact_bytes, logs, events, tokens, blobs, blob_bytes, page_bytes;
+	int64_t artifacts, artifact_bytes, logs, events, audit, tokens, blobs, blob_bytes, page_bytes;
 	int64_t cursor; /* of the step under way; 0 when it begins */
 };
 

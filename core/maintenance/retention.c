@@ -127,6 +127,20 @@ drop_events(struct db *db, struct retention *retention, bool *ret_more, struct k
 	return rc;
 }
 
+/* One with a time in the future (the clock was set back since) stays until it is old. */
+static int
+drop_audit(struct db *db, struct retention *retention, bool *ret_more, struct kettle_error *err)
+{
+	if (retention->limits.audit_days == 0)
+		return 0;
+	int rc =
+		db_exec(db, err, "DELETE FROM audit WHERE seq IN (SELECT seq FROM audit WHERE at < ? ORDER BY seq LIMIT ?)",
+			"ii", db->now_ms - retention->limits.audit_days * DAY_MS, (int64_t)RETENTION_PART);
+	retention->audit += rc == 0 ? db_changes(db) : 0;
+	*ret_more = rc == 0 && db_changes(db) == RETENTION_PART;
+	return rc;
+}
+
 static int
 drop_tokens(struct db *db, struct retention *retention, struct kettle_error *err)
 {
@@ -207,6 +221,8 @@ retention_part(
 	case RETENTION_EVENTS:
 		rc = drop_events(db, retention, &more, err);
 		break;
+	case RETENTION_AUDIT:
+		return drop_audit(db, retention, ret_more, err);
 	case RETENTION_TOKENS:
 		rc = drop_tokens(db, retention, err);
 		break;

@@ -48,6 +48,11 @@ static const struct table {
 			 "iif(r.secret, NULL, r.low) AS low, iif(r.secret, NULL, r.high) AS high, iif(r.secret, NULL, r.start_at) "
 			 "AS start_iso, iif(r.secret, NULL, r.end_at) AS end_iso, r.message, r.result_json FROM runs r JOIN jobs j "
 			 "ON j.id = r.job WHERE j.submission IN (SELECT id FROM " SHOWN ") ORDER BY r.id"},
+	{"audit", "SELECT a.seq, a.at AS at_iso, a.actor AS user_id, coalesce(u.name, a.actor_name) AS user_name, "
+			  "a.command, a.submission "
+			  "AS submission_id, a.boards_json AS leaderboards_json, a.users_json AS user_ids_json, a.args_json FROM "
+			  "audit a LEFT "
+			  "JOIN users u ON u.id = a.actor ORDER BY a.seq"},
 };
 
 /* Every submitted file, once. */

@@ -339,6 +339,7 @@ move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
 		"UPDATE identities SET user = ?2 WHERE user = ?1",
 		"DELETE FROM tokens WHERE user IN (?1, ?2) AND kind IN ('link', 'login')",
 		"UPDATE tokens SET user = ?2 WHERE user = ?1",
+		"UPDATE audit SET actor = ?2 WHERE actor = ?1",
 		"UPDATE submissions SET flagged_by = ?2 WHERE flagged_by = ?1",
 		"UPDATE submissions SET user = ?2 WHERE user = ?1",
 		"UPDATE boards SET creator = ?2 WHERE creator = ?1",

@@ -179,7 +179,8 @@ limits_of(const struct app *app)
 		.artifact_user_bytes = member_int(limits, "artifact_user_bytes"),
 		.retention = {.artifact_days = member_int(retention, "artifact_days"),
 			.log_days = member_int(retention, "log_days"),
-			.event_days = member_int(retention, "event_days")},
+			.event_days = member_int(retention, "event_days"),
+			.audit_days = member_int(retention, "audit_days")},
 	};
 }
 

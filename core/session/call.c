@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "model/user_ref.h"
+#include "session/audit_call.h"
 #include "session/web_client.h"
 #include "store/db_file.h"
 
@@ -224,6 +225,12 @@ run_on_store(struct db *db, void *arg, struct kettle_error *err)
 	if (rc < 0)
 		return rc;
 	call->resolved.user = actor.user;
+	AUTO_AUDIT struct audit_entry entry = {0};
+	bool audited = !call->plans && audit_wants(call->command, &actor, call->args);
+	if (audited)
+		rc = audit_call_begin(db, call->command, call->args, &entry, err);
+	if (rc < 0)
+		return rc;
 	const struct command_call request = {.db = db,
 		.env = &call->env,
 		.actor = &actor,
@@ -231,7 +238,10 @@ run_on_store(struct db *db, void *arg, struct kettle_error *err)
 		.plans = call->plans,
 		.trial = call->trial,
 		.before = call->before};
-	return call->command->run(&request, &call->result, err);
+	rc = call->command->run(&request, &call->result, err);
+	if (rc == 0 && audited)
+		rc = audit_call_end(db, call->command, &actor, call->result, &entry, err);
+	return rc;
 }
 
 /* Logs on a server when the database begins to refuse changes, and when it takes them again. */
@@ -362,10 +372,39 @@ run_fixed(void *arg)
 		run_reader(call, rc, handle);
 }
 
+static int
+audit_on_store(struct db *db, void *arg, struct kettle_error *err)
+{
+	struct call *call = arg;
+	AUTO_AUDIT struct audit_entry entry = {0};
+	int rc = audit_call_begin(db, call->command, call->args, &entry, err);
+	return rc < 0 ? rc : audit_call_end(db, call->command, &call->resolved, call->result, &entry, err);
+}
+
+/* What the engine has done stays done where the log cannot take it. */
+static void
+audited_on_store(void *arg, const struct kettle_error *err)
+{
+	struct call *call = arg;
+	if (err)
+		log_write(KETTLE_LOG_WARNING, "core", "the log of who did what lacks a call of `%s` by %s: %s",
+			call->command->name, call->resolved.name, err->message);
+	call_answer(call, NULL, call->result);
+}
+
+/* An engine command that is in the log is answered once it is there. */
 static void
 command_answered(void *arg, const struct kettle_error *err, json_t *result)
 {
-	call_answer(arg, err->code < 0 ? err : NULL, result);
+	struct call *call = arg;
+	const struct core *core = call->core;
+	if (err->code < 0 || call->command->kind != COMMAND_ENGINE || core->closing || !core->store ||
+		!audit_wants(call->command, &call->resolved, call->args)) {
+		call_answer(call, err->code < 0 ? err : NULL, result);
+		return;
+	}
+	call->result = json_deep_copy(result); /* the store's thread reads it */
+	store_write(core->store, audit_on_store, audited_on_store, call);
 }
 
 static void

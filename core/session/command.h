@@ -48,6 +48,7 @@ struct argument {
 	const char *meta;          /* the placeholder in help: "NAME" */
 	const char *help;
 	const char *alias; /* another accepted name, which is listed nowhere; or NULL */
+	bool named;        /* STRING: a name, which admin.log shows; no secret */
 };
 
 enum command_kind {
@@ -153,6 +154,7 @@ struct command {
 	 * runs again, in a transaction of its own with other writes in between. The answer of the last part is the command's.
 	 */
 	bool in_parts;
+	bool audited; /* WRITE, ENGINE: what creators and admins do with it is in the log of admin.log */
 	const struct argument *arguments; /* until a NULL name, or NULL */
 	command_run_fn *run;
 	command_trial_fn *trial;   /* of a WRITE that runs something before it writes, or NULL */

@@ -53,6 +53,7 @@ render_admin_freed(struct run *run, const json_t *result)
 		{"files that jobs left", "artifacts", "artifact_bytes"},
 		{"logs of jobs", "logs", ""},
 		{"events", "events", ""},
+		{"log of who did what", "audit", ""},
 		{"codes that expired", "tokens", ""},
 		{"contents", "blobs", "blob_bytes"},
 		{"folders of the spool", "folders", "folder_bytes"},

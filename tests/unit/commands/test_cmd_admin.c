@@ -194,16 +194,19 @@ test_export(void **state)
 	path_of(csv, sizeof(csv), "csv");
 	run(commands_submit(&c, "alice", "arena", "ranked"), 1.5);
 	commands_submit(&c, "bob", "arena", "test");
-	fixture_sql(&c.f, "INSERT INTO tokens (hash, kind, created_at) VALUES ('HUSH', 'token', 1);"
-					  "INSERT INTO invites (code, created_by, created_at) VALUES ('HUSH', 1, 1);"
-					  "UPDATE identities SET subject = 'HUSH' WHERE name = 'bob'; UPDATE jobs SET seed = 987654321");
+	fixture_sql(&c.f,
+		"INSERT INTO tokens (hash, kind, created_at) VALUES ('HUSH', 'token', 1);"
+		"INSERT INTO invites (code, created_by, created_at) VALUES ('HUSH', 1, 1);"
+		"UPDATE identities SET subject = 'HUSH' WHERE name = 'bob'; UPDATE jobs SET seed = 987654321;"
+		"INSERT INTO audit (at, actor, command, boards_json, users_json, args_json) VALUES (1, 1, 'user.ban', '[]', "
+		"'[2]', '{}')");
 	struct db db = connection(c.f.path);
 	if (export_make(&db, path, false, NULL, NULL, &files, &err) < 0)
 		fail_msg("%s", err.message);
 	assert_int_equal(commands_number(json_object_get(files, "submissions.jsonl"), ""), 2);
 	assert_int_equal(commands_number(json_object_get(files, "runs.jsonl"), ""), 2);
 	assert_int_equal(commands_number(json_object_get(files, "code/"), ""), 1);
-	static const char *const names[] = {"leaderboards", "users", "submissions", "jobs", "runs"};
+	static const char *const names[] = {"leaderboards", "users", "submissions", "jobs", "runs", "audit"};
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		char name[40];
 		(void)snprintf(name, sizeof(name), "%s.jsonl", names[i]);

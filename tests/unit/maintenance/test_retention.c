@@ -163,6 +163,24 @@ test_events_and_tokens(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM rate_spent"), 1);
 }
 
+/* Entries of the log of who did what go by their age, in parts. */
+static void
+test_audit(void **state)
+{
+	(void)state;
+	struct retention ever = {0}, year = {.limits = {.audit_days = 365}};
+	fixture_sql(&c.f, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO audit "
+					  "(at, command, boards_json, "
+					  "users_json, args_json) SELECT CASE WHEN i <= 450 THEN " DAYS_AGO(366) " ELSE " DAYS_AGO(
+						  364) " END, 'x', '[]', '[]', "
+							   "'{}' FROM n");
+	step(RETENTION_AUDIT, &ever);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM audit"), 500);
+	step(RETENTION_AUDIT, &year);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM audit"), 50);
+	assert_int_equal(year.audit, 450);
+}
+
 /* Events and uses of a time when the clock was ahead keep nothing of what came after them. */
 static void
 test_events_of_the_future(void **state)
@@ -217,6 +235,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_artifacts_and_logs),
 	TEST(test_logs_behind_open_job),
 	TEST(test_events_and_tokens),
+	TEST(test_audit),
 	TEST(test_events_of_the_future),
 	TEST(test_parts),
 };
