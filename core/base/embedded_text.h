@@ -35,3 +35,4 @@ extern const char schema_0027[];        /* core/store/schema/0027.sql */
 extern const char schema_0028[];        /* core/store/schema/0028.sql */
 extern const char schema_0029[];        /* core/store/schema/0029.sql */
 extern const char schema_0030[];        /* core/store/schema/0030.sql */
+extern const char schema_0031[];        /* core/store/schema/0031.sql */

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/schema.h"
+#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "commands/board_trial.h"
 #include "model/board.h"
@@ -28,6 +29,7 @@ static const char sets_schema[] =
 	"50, \"items\": {\"type\": \"object\", \"required\": [\"name\", \"problems\"], \"properties\": {"
 	"\"name\": {\"type\": \"string\", \"minLength\": 1, \"maxLength\": 100},"
 	"\"file\": {\"type\": \"string\", \"maxLength\": 200},"
+	"\"description\": {\"type\": \"string\", \"maxLength\": 200000},"
 	"\"standings\": {\"type\": \"boolean\"},"
 	"\"error\": {\"type\": \"string\"},"
 	"\"problems\": {\"type\": \"array\", \"maxItems\": 200, \"items\": {\"type\": \"object\", \"required\": "
@@ -323,6 +325,19 @@ check_set_name(struct db *db, const char *name, struct kettle_error *err)
 	return name_check_scripts("The name of a set", name, err);
 }
 
+/* A client that knows no descriptions of sets sends none, and leaves it as it is. */
+static int
+sync_description(struct sync *sync, const json_t *set, struct kettle_error *err)
+{
+	const char *text = json_text_or_null(set, "description");
+	bool changes = false;
+	if (!text)
+		return 0;
+	AUTO_FREE char *description = sanitize_text(text, BOARD_DESCRIPTION_MAX);
+	int rc = board_set_describe(sync->db, sync->actor, sync->set, description, sync->dry, &changes, err);
+	return rc < 0 || !changes ? rc : sync_add(sync, "described", json_string(sync->set));
+}
+
 static int
 sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
 {
@@ -336,6 +351,8 @@ sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
 	json_array_each(json_object_get(set, "problems"), problem)
 		if (rc == 0)
 			rc = sync_problem(sync, problem, err);
+	if (rc == 0)
+		rc = sync_description(sync, set, err);
 	return rc < 0 ? rc : find_absent(sync, err);
 }
 
@@ -345,8 +362,8 @@ cmd_competition_sync(const struct command_call *call, json_t **ret_result, struc
 	const json_t *problems = json_object_get(call->args, "problems");
 	AUTO_JSON json_t *schema = NULL, *names = json_object(), *plan = json_array();
 	bool dry = call->plans || member_true(call->args, "dry_run"), force = member_true(call->args, "force");
-	AUTO_JSON json_t *result = json_pack("{s:[], s:[], s:[], s:[], s:[], s:[], s:[], s:b}", "created", "updated",
-		"unchanged", "skipped", "errors", "absent", "plan", "dry_run", dry);
+	AUTO_JSON json_t *result = json_pack("{s:[], s:[], s:[], s:[], s:[], s:[], s:[], s:[], s:b}", "created", "updated",
+		"unchanged", "skipped", "errors", "absent", "described", "plan", "dry_run", dry);
 	struct sync sync = {
 		.db = call->db,
 		.env = call->env,
@@ -382,14 +399,16 @@ int
 cmd_competition_show(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	const char *name = json_text_or_null(call->args, "name");
-	AUTO_JSON json_t *boards = NULL, *page = NULL;
+	AUTO_JSON json_t *boards = NULL, *page = NULL, *description = NULL;
 	bool has_standings = false;
 	int rc = standings_boards(call->db, call->actor, name, &boards, &has_standings, err);
 	if (rc == 0 && has_standings)
 		rc = standings_page(
 			call->db, boards, member_int(call->args, "limit"), member_int(call->args, "offset"), &page, err);
 	if (rc == 0)
-		*ret_result = json_pack("{s:s, s:O, s:O?, s:O?}", "name", name, "leaderboards", boards, "count",
-			json_object_get(page, "count"), "standings", json_object_get(page, "entries"));
+		rc = board_set_description(call->db, name, &description, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:O, s:O, s:O?, s:O?}", "name", name, "description", description, "leaderboards",
+			boards, "count", json_object_get(page, "count"), "standings", json_object_get(page, "entries"));
 	return rc;
 }

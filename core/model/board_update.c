@@ -392,3 +392,49 @@ board_set_list(struct db *db, const char *set, json_t **ret_boards, struct kettl
 		"NOCASE ORDER BY name",
 		"s", set);
 }
+
+/* {"description", "owner", "held": whether a board of the set is the owner's}; ENOENT. */
+static int
+read_set(struct db *db, const char *set, json_t **ret_row, struct kettle_error *err)
+{
+	return db_object(db, ret_row, err,
+		"SELECT description, owner, EXISTS (SELECT 1 FROM leaderboards WHERE problem_set = c.name COLLATE NOCASE AND "
+		"creator = "
+		"c.owner) AS held_bool FROM competitions c WHERE name = ?",
+		"s", set);
+}
+
+int
+board_set_describe(struct db *db, const struct actor *actor, const char *set, const char *description, bool dry,
+	bool *ret_changes, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int64_t boards = 0;
+	int rc = read_set(db, set, &row, err);
+	if (rc < 0 && rc != KETTLE_ENOENT)
+		return rc;
+	bool others =
+		row && member_true(row, "held") && member_int(row, "owner") != actor->user && actor->role != RIGHT_ADMIN;
+	*ret_changes = !others && strcmp(json_text_or_empty(row, "description"), description) != 0;
+	if (!*ret_changes || dry)
+		return 0;
+	rc = db_int(
+		db, &boards, err, "SELECT EXISTS (SELECT 1 FROM leaderboards WHERE problem_set = ? COLLATE NOCASE)", "s", set);
+	*ret_changes = boards;
+	return rc < 0 || !boards
+			   ? rc
+			   : db_exec(db, err,
+					 "INSERT INTO competitions (name, description, owner) VALUES (?, ?, ?) ON CONFLICT (name) DO "
+					 "UPDATE SET description = excluded.description, owner = excluded.owner",
+					 "ssi", set, description, actor->user);
+}
+
+int
+board_set_description(struct db *db, const char *set, json_t **ret_description, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int rc = read_set(db, set, &row, err);
+	if (rc == 0 || rc == KETTLE_ENOENT)
+		*ret_description = json_string(json_text_or_empty(row, "description"));
+	return rc == KETTLE_ENOENT ? 0 : rc;
+}

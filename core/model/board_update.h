@@ -48,3 +48,11 @@ int board_set_get(struct db *db, const struct board *board, json_t **ret_set, st
 int board_set_put(struct db *db, const char *name, const char *set, const json_t *source, struct kettle_error *err);
 /* The boards of a set, by name: [{"name", "listed": whether it is not deleted and names the set in this case}]. New reference. */
 int board_set_list(struct db *db, const char *set, json_t **ret_boards, struct kettle_error *err);
+/*
+ * Sets what a set says of itself, unless it is another user's who has a board of it; *ret_changes: whether it differs and may be
+ * changed. dry: writes nothing. A set without boards gets none.
+ */
+int board_set_describe(struct db *db, const struct actor *actor, const char *set, const char *description, bool dry,
+	bool *ret_changes, struct kettle_error *err);
+/* What a set says of itself, perhaps "". New reference. Does not check who may see it. */
+int board_set_description(struct db *db, const char *set, json_t **ret_description, struct kettle_error *err);

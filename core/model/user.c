@@ -343,6 +343,7 @@ move_all(struct db *db, int64_t from, int64_t into, struct kettle_error *err)
 		"UPDATE submissions SET flagged_by = ?2 WHERE flagged_by = ?1",
 		"UPDATE submissions SET user = ?2 WHERE user = ?1",
 		"UPDATE boards SET creator = ?2 WHERE creator = ?1",
+		"UPDATE competitions SET owner = ?2 WHERE owner = ?1",
 		"UPDATE boards SET accuser = ?2 WHERE accuser = ?1",
 		"UPDATE invites SET created_by = ?2 WHERE created_by = ?1",
 		"UPDATE invites SET claimed_by = ?2 WHERE claimed_by = ?1",

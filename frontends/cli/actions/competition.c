@@ -63,6 +63,8 @@ competition_render(struct run *run, const json_t *result)
 		if (!run->quiet)
 			template_put(&run->term, step_template, step, NULL);
 	if (!run->quiet)
+		template_put(&run->term, "{described@@  describe {}\n}", result, NULL);
+	if (!run->quiet)
 		put_rest(run, result);
 	for (i = 0; i < ARRAY_SIZE(lists); i++) {
 		size_t count = json_array_size(json_object_get(result, lists[i][0]));

@@ -305,6 +305,55 @@ test_sync(void **state)
 	commands_close(&c);
 }
 
+/* Syncs a board of the set with a description (NULL: without one), and fails unless so many descriptions change. */
+static void
+describe(
+	struct commands_fixture *c, const char *who, const char *board, const char *description, bool dry, size_t changes)
+{
+	AUTO_JSON json_t *args = json_pack("{s:o, s:b}", "problems",
+		sets(json_pack("[o]", problem(board, NULL, json_pack("[s]", "CPU"), NULL))), "dry_run", (int)dry);
+	if (description)
+		json_object_set_new(json_array_get(json_object_get(json_object_get(args, "problems"), "sets"), 0),
+			"description", json_string(description));
+	commands_must(c, who, "competition.sync", json_incref(args));
+	assert_int_equal(json_array_size(json_object_get(c->result, "described")), changes);
+}
+
+static void
+assert_described(struct commands_fixture *c, const char *who, const char *description)
+{
+	const json_t *shown = commands_must(c, who, "competition.show", json_pack("{s:s}", "name", "WINTER"));
+	assert_string_equal(commands_text(shown, "description"), description);
+}
+
+/* A competition's own description is that of its file, and of no one else's. */
+static void
+test_description(void **state)
+{
+	(void)state;
+	struct commands_fixture c;
+	commands_open(&c);
+	describe(&c, "owner", "a", "Cold\x1b[31m work.\nTwo lines.", true, 1);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM competitions"), 0);
+	describe(&c, "owner", "a", "Cold work.\nTwo lines.", false, 1);
+	assert_described(&c, "stranger", "Cold work.\nTwo lines.");
+	describe(&c, "owner", "a", "Cold work.\nTwo lines.", false, 0);
+	describe(&c, "owner", "a", NULL, false, 0);
+	describe(&c, "carol:creator", "b", "Mine.", false, 0);
+	assert_described(&c, "carol", "Cold work.\nTwo lines.");
+	describe(&c, "root:admin", "c", "An admin's\x1b[31m.", false, 1);
+	assert_described(&c, "stranger", "An admin's\xef\xbf\xbd[31m.");
+	/* Who sees none of its leaderboards sees nothing of it. */
+	fixture_sql(&c.f, "UPDATE boards SET visibility = 'closed'");
+	assert_int_equal(
+		commands_run(&c, "stranger", "competition.show", json_pack("{s:s}", "name", "winter")), KETTLE_ENOENT);
+	/* Once no leaderboard of the set is its owner's, another may. */
+	fixture_sql(&c.f, "UPDATE boards SET creator = (SELECT id FROM users WHERE name = 'carol') WHERE name = 'c'");
+	describe(&c, "carol:creator", "b", "Carol's.", false, 1);
+	assert_described(&c, "carol", "Carol's.");
+	commands_close(&c);
+}
+
 /* A task that runs differently waits for force; the others are done all the same. */
 static void
 test_sync_task(void **state)
@@ -435,6 +484,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_places),
 	cmocka_unit_test(test_links),
 	cmocka_unit_test(test_sync),
+	cmocka_unit_test(test_description),
 	cmocka_unit_test(test_sync_task),
 	cmocka_unit_test(test_sync_past),
 	cmocka_unit_test(test_sync_bad_file),
