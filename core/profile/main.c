@@ -33,23 +33,24 @@
 #define MISSING "-" /* in the place of the tool */
 #define ARGUMENTS_MIN 5
 
-/* missing: the sentence where the machine does not have it. */
+/* missing: the sentence where the machine does not have it. files: the artifacts. */
 static const struct profiler {
 	const char *name, *missing;
+	const char *files[PROFILE_FILES + 1];
 	int (*run)(struct profile *profile, struct kettle_error *err);
 } profilers[] = {
 	{"perf",
 		"This machine has no `perf`, so there are neither counters nor a flame graph: install it (Debian package "
 		"linux-perf), or set its path under `tools` in exec.yml.",
-		perf_profile},
+		{"flamegraph.svg", "stacks.txt"}, perf_profile},
 	{"ncu",
 		"This machine has no Nsight Compute (`ncu`), so there is no report of the kernels: install it (it comes with "
 		"the CUDA toolkit), or set its path under `tools` in exec.yml.",
-		ncu_profile},
+		{"profile.ncu-rep", "ncu-details.txt", "ncu-details.csv"}, ncu_profile},
 	{"rocprofv3",
 		"This machine has no `rocprofv3`, so there is no trace of the kernels: install it (it comes with ROCm 6.2 and "
 		"later), or set its path under `tools` in exec.yml.",
-		rocprof_profile},
+		{"trace.pftrace"}, rocprof_profile},
 };
 
 /* Writes a line to the result channel; a channel that is full or gone loses it. */
@@ -150,6 +151,7 @@ profile_run(const struct profiler *profiler, char *const *arguments)
 	if (missing)
 		profile_set_problem(&profile, "%s", profiler->missing);
 	int rc = missing ? profile_plain(&profile, &err) : profiler->run(&profile, &err);
+	profile_drop_planted(&profile, profiler->files);
 	if (rc == 0)
 		tell_all(&profile, profiler->name, profile.channel);
 	else

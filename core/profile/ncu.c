@@ -156,7 +156,8 @@ details_text(char *data, size_t size, struct buf *out, struct kettle_error *err)
 }
 
 #define RANGE "custom_kernel/" /* a push and pop range, as ncu writes it */
-#define REPORT_FILE PROFILE_OUT "/profile.ncu-rep"
+#define REPORT "profile.ncu-rep"
+#define REPORT_FILE PROFILE_OUT "/" REPORT
 #define LOG "ncu.log" /* in profile->folder */
 #define DETAILS_CSV "ncu-details.csv"
 #define DETAILS_TXT "ncu-details.txt"
@@ -363,6 +364,7 @@ ncu_profile(struct profile *profile, struct kettle_error *err)
 	if (rc != 0 || profile->trouble.len > 0)
 		return rc;
 	if (is_report()) {
+		profile_keep(profile, REPORT);
 		add_details(profile);
 		return 0;
 	}

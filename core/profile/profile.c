@@ -98,10 +98,41 @@ profile_version(const struct profile *profile, struct buf *out)
 }
 
 void
+profile_keep(struct profile *profile, const char *name)
+{
+	size_t used = 0;
+	while (used < PROFILE_FILES && profile->left[used])
+		used++;
+	if (used < PROFILE_FILES)
+		profile->left[used] = name;
+}
+
+void
 profile_leave(struct profile *profile, const char *name, const struct buf *contents)
 {
 	struct kettle_error err = {0};
 	AUTO_FREE char *path = path_join(PROFILE_OUT, name);
 	if (file_write(path, contents->data ? contents->data : "", contents->len, 0644, &err) < 0)
 		profile_set_problem(profile, "`%s` could not be kept: %s", name, err.message);
+	else
+		profile_keep(profile, name);
+}
+
+static bool
+is_left(const struct profile *profile, const char *name)
+{
+	for (size_t i = 0; i < PROFILE_FILES && profile->left[i]; i++)
+		if (strcmp(profile->left[i], name) == 0)
+			return true;
+	return false;
+}
+
+void
+profile_drop_planted(const struct profile *profile, const char *const *names)
+{
+	for (; *names; names++) {
+		AUTO_FREE char *path = path_join(PROFILE_OUT, *names);
+		if (!is_left(profile, *names))
+			(void)file_remove_tree(path, NULL);
+	}
 }

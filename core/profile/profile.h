@@ -65,6 +65,7 @@ int child_read(const char *const *argv, unsigned seconds, child_take take, void 
 /* ---- profile.c: the common part of all profilers ---- */
 
 #define PROFILE_OUT "out" /* where artifacts are left */
+#define PROFILE_FILES 3   /* artifacts of one profiler at most */
 
 #define PROFILE_LAUNCHES "10" /* launches of a profile that sets no number */
 
@@ -84,10 +85,11 @@ struct profile {
 	char *const *program; /* the harness's command line */
 	int channel;          /* the number of the result channel; 0: none */
 	struct profile_capture capture;
-	int status;         /* of the harness, as waitpid gives it */
-	bool empty;         /* it captured no kernel launch; the trouble names those that there were */
-	struct buf report;  /* text for people */
-	struct buf trouble; /* one sentence: what the machine could not do, and how to fix it */
+	int status;                      /* of the harness, as waitpid gives it */
+	bool empty;                      /* it captured no kernel launch; the trouble names those that there were */
+	const char *left[PROFILE_FILES]; /* the artifacts that are the profiler's; the rest is NULL */
+	struct buf report;               /* text for people */
+	struct buf trouble;              /* one sentence: what the machine could not do, and how to fix it */
 };
 
 /* Sets profile->trouble; the first sentence stays. */
@@ -101,8 +103,12 @@ int profile_plain(struct profile *profile, struct kettle_error *err);
 int profile_under(struct profile *profile, struct child *child, const char *name, struct kettle_error *err);
 /* The line in which the tool names its version, "" where it has none; clean. [blocks] */
 void profile_version(const struct profile *profile, struct buf *out);
-/* Writes a file below PROFILE_OUT; a failure is trouble. */
+/* Writes a file below PROFILE_OUT; a failure is trouble. name: static. */
 void profile_leave(struct profile *profile, const char *name, const struct buf *contents);
+/* A file below PROFILE_OUT is the profiler's. name: static. */
+void profile_keep(struct profile *profile, const char *name);
+/* Removes what a submission has left under the names of artifacts (NULL-terminated) that the profiler did not leave. */
+void profile_drop_planted(const struct profile *profile, const char *const *names);
 
 /*
  * perf.c, ncu.c, rocprof.c: run the harness in any case, under the profiler if possible. 0, or the reason why the

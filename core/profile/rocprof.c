@@ -301,8 +301,8 @@ read_traces(struct profile *profile, const char *folder)
 	take_folder(&found, folder, 0);
 	if (found.trace >= 0)
 		close(found.trace);
-	if (found.used == 0)
-		(void)unlink(PROFILE_OUT "/" TRACE);
+	if (found.used > 0)
+		profile_keep(profile, TRACE);
 	if (found.kernels.count > 0)
 		kernels_text(&found.kernels, &profile->report);
 	else if (profile->status == 0 && profile->trouble.len == 0) /* else the program itself reports the reason */

@@ -272,20 +272,24 @@ def submit_once(bench, attack, variant, scale):
     return attack.ran(printed), harm, wrong
 
 
+def reasons(report):
+    """The first ones that a report gives: its end has times alone."""
+    return re.findall(r'"(?:error|message|stderr)": "(.{1,400})', report)[:6]
+
+
 def honest_complaints(status, output, errors):
     try:
         if verdict_of(output)[0] == "passed":
             return []
     except (ValueError, AttributeError):
         pass
-    said = re.findall(r'"(?:error|message)": "(.*)"', output)[:3]
-    return [f"an honest submission beside it was harmed: exit {status} {said} {output[-500:]} {errors[-300:]}"]
+    return [f"an honest submission beside it was harmed: exit {status} {reasons(output)} {output[-500:]} {errors[-300:]}"]
 
 
 def state_complaints(attack, state, everything):
     if state in attack.expect:
         return []
-    return [f"it is {state}, expected {' or '.join(attack.expect)}: {everything[-900:]}"]
+    return [f"it is {state}, expected {' or '.join(attack.expect)}: {reasons(everything)} {everything[-900:]}"]
 
 
 def time_complaints(attack, started):
