@@ -130,6 +130,17 @@ read_boundary(const char *type, char ret_delimiter[DELIMITER_MAX], struct kettle
 
 /* ---- parts ---- */
 
+/* Keeps the last part of a path, of either kind. */
+static void
+keep_last(char *path)
+{
+	const char *last = path;
+	for (const char *at = path; *at; at++)
+		if (*at == '/' || *at == '\\')
+			last = at + 1;
+	(void)memmove(path, last, strlen(last) + 1);
+}
+
 static int
 read_disposition(struct text value, struct form_part *part, struct kettle_error *err)
 {
@@ -150,6 +161,8 @@ read_disposition(struct text value, struct form_part *part, struct kettle_error 
 		if (!fits)
 			return fault(err, "the name of a part or of its file is malformed");
 	}
+	if (part->file_name)
+		keep_last(part->file_name);
 	return found < 0 ? fault(err, "the name of a part is malformed") : 0;
 }
 

@@ -11,7 +11,7 @@
 
 /* A part of a form; data is a piece of the body. */
 struct form_part {
-	char *name, *file_name; /* valid UTF-8; file_name NULL: a plain field */
+	char *name, *file_name; /* valid UTF-8; file_name without folders, NULL: a plain field */
 	const char *data;
 	size_t size;
 };

@@ -35,17 +35,6 @@ find_file(const struct form *form, const struct form_part **ret_part, struct ket
 	return 0;
 }
 
-/* The last part of a path, of either kind. */
-static const char *
-last_part(const char *path)
-{
-	const char *last = path;
-	for (; *path; path++)
-		if (*path == '/' || *path == '\\')
-			last = path + 1;
-	return last;
-}
-
 /* ---- what a profile captures ---- */
 
 /* The parts of a form that say what to capture, and what they are for `submit`. */
@@ -121,8 +110,8 @@ read_form(const struct http_request *request, size_t first, json_t *data, json_t
 	AUTO_FREE char *content = rc == 0 ? base64_encode(part->data, part->size) : NULL;
 	if (rc == 0) {
 		json_t *args = json_pack("{s:s, s:s, s:s, s:{s:s, s:s}}", "leaderboard", http_segment(request, first), "device",
-			http_segment(request, first + 1), "mode", mode ? mode : "profile", "file", "name",
-			last_part(part->file_name), "base64", content);
+			http_segment(request, first + 1), "mode", mode ? mode : "profile", "file", "name", part->file_name,
+			"base64", content);
 		json_object_set_new(data, "args", args);
 		if (options)
 			rc = take_capture(&form, args, options, ret_wrong, err);
