@@ -69,8 +69,10 @@ format_change(double percent, char ret_text[FORMAT_SIZE])
 {
 	if (percent >= 100 || percent <= -90)
 		snprintf(ret_text, FORMAT_SIZE, "%.3g times", 1 + percent / 100);
+	else if (fabs(percent) < 0.005)
+		snprintf(ret_text, FORMAT_SIZE, "0 %%");
 	else
-		snprintf(ret_text, FORMAT_SIZE, "%+.1f %%", percent);
+		snprintf(ret_text, FORMAT_SIZE, "%+.*f %%", fabs(percent) < 1 ? 2 : 1, percent);
 }
 
 void

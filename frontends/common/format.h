@@ -11,7 +11,10 @@
 void format_ns(double ns, char ret_text[FORMAT_SIZE]);
 /* A duration and its error in the unit of the duration: "12.34 ± 0.05 µs". Leaves out an error that is NAN. */
 void format_ns_error(double ns, double error, char ret_text[FORMAT_SIZE]);
-/* A difference in percent: "-12.5 %"; "13.9 times" if the value at least doubled, "0.013 times" if less than a tenth is left. */
+/*
+ * A difference in percent: "-12.5 %", "+0.31 %", "0 %"; "13.9 times" if the value at least doubled, "0.013 times" if less
+ * than a tenth is left.
+ */
 void format_change(double percent, char ret_text[FORMAT_SIZE]);
 /* Bytes: "512 B", "1.5 KiB". */
 void format_bytes(double bytes, char ret_text[FORMAT_SIZE]);

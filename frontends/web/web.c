@@ -90,12 +90,11 @@ static const struct kettle_option options[] = {
 /* clang-format on */
 
 /* Texts that stay as they are while the server runs. */
-enum { OPENAPI, DOCS, HINTS, DOCUMENTS };
+enum { OPENAPI, HINTS, DOCUMENTS };
 static const struct {
 	const char *path, *type;
 } documents[] = {
 	[OPENAPI] = {"openapi.json", "application/json"},
-	[DOCS] = {"docs", HTML_TYPE},
 	[HINTS] = {"llms.txt", "text/plain; charset=utf-8"},
 };
 
@@ -118,7 +117,7 @@ struct frontend {
 };
 
 const struct site_part *const site_parts[] = {&part_boards, &part_board, &part_live, &part_task, &part_submit,
-	&part_submission, &part_diff, &part_user, &part_devices, &part_operator, &part_join, NULL};
+	&part_submission, &part_diff, &part_user, &part_devices, &part_operator, &part_join, &part_docs, NULL};
 
 /* ---- routes ---- */
 
@@ -167,8 +166,8 @@ make_documents(void *arg)
 	struct making *making = arg;
 	const struct web *web = making->visit->web;
 	AUTO_JSON json_t *document = openapi_make(web);
-	AUTO_FREE char *openapi = json_dumps(document, JSON_COMPACT), *page = openapi_page(web, document);
-	const char *const texts[] = {[OPENAPI] = openapi, [DOCS] = page, [HINTS] = openapi_hints};
+	AUTO_FREE char *openapi = json_dumps(document, JSON_COMPACT);
+	const char *const texts[] = {[OPENAPI] = openapi, [HINTS] = openapi_hints};
 	for (size_t i = 0; i < DOCUMENTS; i++)
 		making->made.texts[i].content =
 			respond_kept(documents[i].type, texts[i], strlen(texts[i]), making->made.texts[i].tag);
@@ -200,6 +199,7 @@ begin_documents(struct visit *visit, json_t *result)
 	struct making *making = xnew(struct making, .visit = visit);
 	struct kettle_error err = {0};
 	(void)result;
+	(void)host->answers(host); /* made on the loop; the pool only reads them */
 	if (host->work(host, make_documents, on_made, making, &err) < 0) {
 		free(making);
 		visit_fail(visit, &err);
@@ -441,7 +441,7 @@ destroy(void *self)
 	pages_free(web->pages);
 	(void)pthread_mutex_destroy(&frontend->lock);
 	feeds_free(web->feeds);
-	json_decref_all(web->commands, web->anonymous, web->self, web->options, web->records);
+	json_decref_all(web->commands, web->anonymous, web->self, web->options, web->docs);
 	free_all(frontend->proxies, frontend->origins, frontend);
 }
 
@@ -454,7 +454,6 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	(void)pthread_mutex_init(&frontend->lock, NULL);
 	web->host = host;
 	web->parts = site_parts;
-	web->records = json_object();
 	web->anonymous = json_pack("{s:s, s:s, s:s}", "provider", "web", "subject", "nobody", "name", "nobody");
 	web->self = json_pack("{s:s, s:s, s:s, s:s}", "provider", "web", "subject", "web", "name", "web", "role", "admin");
 	web->commands = open_commands(host);

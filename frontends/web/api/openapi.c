@@ -11,8 +11,6 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "web/api/api.h"
-#include "web/render/mustache.h"
-#include "web/render/page.h"
 
 #include "frontends/web/api/openapi_json.h"
 
@@ -405,11 +403,11 @@ add_path(json_t *groups, const char *path, const json_t *methods)
 		json_pack("{s:s, s:O, s:o}", "path", path, "about", json_object_get(any, "summary"), "calls", calls));
 }
 
-char *
-openapi_page(const struct web *web, const json_t *document)
+json_t *
+openapi_model(const struct web *web)
 {
-	struct buf page = {0};
-	AUTO_JSON json_t *groups = json_array(), *objects = json_array();
+	json_t *groups = json_array(), *objects = json_array();
+	AUTO_JSON json_t *document = openapi_make(web);
 	for (int others = 0; others < 2; others++)
 		json_object_each(json_object_get(document, "paths"), path, methods)
 			if (is_command(path) != others)
@@ -419,10 +417,5 @@ openapi_page(const struct web *web, const json_t *document)
 		json_object_set_new(value, "name", json_string(name));
 		json_array_append_new(objects, value);
 	}
-	json_t *site = page_site(web, "/docs", "docs", "The API", NULL, NULL);
-	json_object_set_new(site, "data", json_string("/openapi.json"));
-	json_object_set_new(json_object_get(site, "assets"), "kettle", json_null());
-	AUTO_JSON json_t *model = json_pack("{s:o, s:O, s:O}", "site", site, "groups", groups, "objects", objects);
-	(void)mustache_render(&page, "docs", model, NULL);
-	return buf_take(&page);
+	return json_pack("{s:o, s:o}", "groups", groups, "objects", objects);
 }

@@ -6,7 +6,7 @@
 
 /* The document. New reference. Loop thread. */
 json_t *openapi_make(const struct web *web);
-/* The same for people: a page of HTML without a script. New string. Loop thread. */
-char *openapi_page(const struct web *web, const json_t *document);
+/* The same for a template: {"groups", "objects"}. New reference. [any] */
+json_t *openapi_model(const struct web *web);
 /* What programs that read no page need to know. */
 extern const char openapi_hints[]; /* llms.txt */

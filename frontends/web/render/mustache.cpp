@@ -42,7 +42,8 @@ mustache_text(const char *name)
 namespace
 {
 
-constexpr char as_it_is = '\xff'; // begins a text that is only escaped: no UTF-8 has this byte
+// What a text begins with that is only escaped, and a sentence: no UTF-8 has these bytes.
+constexpr char as_it_is = '\xff', sentence = '\xfe';
 constexpr uint32_t first_printable = 0x20, first_c1 = 0x7f, last_c1 = 0x9f;
 const char replacement[] = "\xef\xbf\xbd";
 
@@ -73,12 +74,25 @@ add_escaped(std::string &html, const char *at, const char *end, bool whole)
 	}
 }
 
+// Makes code of what is between backticks.
+void
+add_code(std::string &html)
+{
+	for (std::size_t at = 0, end;
+		 (at = html.find('`', at)) != html.npos && (end = html.find('`', at + 1)) != html.npos;) {
+		html.replace(end, 1, "</code>");
+		html.replace(at, 1, "<code>");
+	}
+}
+
 std::string
 escape(const std::string &text)
 {
 	std::string html;
-	bool whole = !text.empty() && text[0] == as_it_is;
-	add_escaped(html, text.data() + whole, text.data() + text.size(), whole);
+	bool whole = !text.empty() && text[0] == as_it_is, is_sentence = !text.empty() && text[0] == sentence;
+	add_escaped(html, text.data() + (whole || is_sentence), text.data() + text.size(), whole);
+	if (is_sentence)
+		add_code(html);
 	return html;
 }
 
@@ -93,6 +107,18 @@ segment_of(const char *text)
 	return segment;
 }
 
+// What Prism calls the language of a file; "none": it does not know it.
+const char *
+language_of(const char *file_name)
+{
+	static const std::map<std::string, const char *> known = {{"c", "c"}, {"h", "cpp"}, {"cc", "cpp"}, {"cpp", "cpp"},
+		{"cxx", "cpp"}, {"hpp", "cpp"}, {"cu", "cpp"}, {"cuh", "cpp"}, {"hip", "cpp"}, {"py", "python"},
+		{"yml", "yaml"}, {"yaml", "yaml"}, {"diff", "diff"}, {"patch", "diff"}};
+	const char *dot = std::strrchr(file_name, '.');
+	auto found = known.find(dot ? dot + 1 : "");
+	return found == known.end() ? "none" : found->second;
+}
+
 // The values that Mustache asks for by their names. What it hands out lives as long as this.
 class json_context : public kainjow::mustache::basic_context<std::string>
 {
@@ -102,6 +128,14 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 	explicit json_context(const json_t *model)
 	{
 		stack.push_back(model);
+	}
+
+	json_context(const json_context &) = delete;
+	json_context &operator=(const json_context &) = delete;
+
+	~json_context() override
+	{
+		json_decref(rows);
 	}
 
 	void push(const data *item) override
@@ -117,15 +151,22 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 
 	const data *get(const std::string &name) const override
 	{
-		std::size_t len = std::strcspn(name.c_str(), ":?=#@");
+		std::size_t len = std::strcspn(name.c_str(), ":?=#@*");
 		const std::string path = name.substr(0, len), rest = name.substr(len);
 		const json_t *owner = nullptr, *value = find(path, &owner);
-		if (!owner && unknown.empty())
+		bool is_missing = !value && path[0] == '.';
+		if ((!owner || is_missing) && unknown.empty())
 			unknown = path;
+		if (rest == "*")
+			return keep_rows(value);
 		if (rest == ":raw" && json_is_string(value))
 			return keep(data(as_it_is + std::string(json_string_value(value))), value);
 		if (rest == ":path" && json_is_string(value))
 			return keep(data(segment_of(json_string_value(value))), value);
+		if (rest == ":language")
+			return keep(data(std::string(language_of(json_is_string(value) ? json_string_value(value) : ""))), value);
+		if (rest == ":sentence" && json_is_string(value))
+			return keep(data(sentence + std::string(json_string_value(value))), value);
 		if (!rest.empty() && owner)
 			return keep(cell_of(owner, path, rest, value), value);
 		return value ? keep(data_of(value), value) : nullptr;
@@ -141,6 +182,7 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 	std::vector<const json_t *> stack;
 	mutable std::vector<std::unique_ptr<data>> kept;
 	mutable std::map<const data *, const json_t *> values; // what a section is entered with
+	json_t *rows = json_array();                           // of maps
 
 	const data *keep(data &&made, const json_t *value) const
 	{
@@ -153,16 +195,28 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 		return item;
 	}
 
+	// The members of a map as a list of {"name", "value"}.
+	const data *keep_rows(const json_t *map) const
+	{
+		const char *name;
+		json_t *value, *list = json_array();
+		json_array_append_new(rows, list);
+		json_object_foreach(const_cast<json_t *>(map), name, value)
+			json_array_append_new(list, json_pack("{s:s, s:O}", "name", name, "value", value));
+		return keep(data_of(list), list);
+	}
+
 	// ret_owner: the object that would have the last member; unchanged where no section has the first.
 	const json_t *find(const std::string &path, const json_t **ret_owner) const
 	{
-		std::size_t dot = path.find('.');
+		bool is_inner = path[0] == '.';
+		std::size_t dot = path.find('.', is_inner);
 		if (path == ".")
 			return *ret_owner = stack.back();
-		const std::string first = path.substr(0, dot);
+		const std::string first = path.substr(is_inner, dot == std::string::npos ? dot : dot - is_inner);
 		for (auto level = stack.rbegin(); level != stack.rend(); ++level) {
 			const json_t *value = json_object_get(*level, first.c_str());
-			if (!value)
+			if (!value && !(is_inner && json_is_object(*level)))
 				continue;
 			*ret_owner = *level;
 			while (dot != std::string::npos && *ret_owner) {

@@ -59,9 +59,9 @@ page_site(const struct web *web, const char *here, const char *template, const c
 	const char *token)
 {
 	AUTO_FREE char *url = json_text_or_null(web->options, "url") ? web_address(web, here) : NULL;
-	return json_pack("{s:s, s:s?, s:s?, s:s, s:s?, s:s?, s:n, s:n, s:n, s:n, s:o}", "page", template, "user", user,
-		"token", token, "here", here, "url", url, "title", title, "data", "about", "picture", "refresh", "assets",
-		paths_of_assets());
+	return json_pack("{s:s, s:s?, s:s?, s:s, s:s?, s:s?, s:n, s:n, s:n, s:n, s:n, s:n, s:o}", "page", template, "user",
+		user, "token", token, "here", here, "url", url, "title", title, "data", "about", "picture", "refresh", "role",
+		"operates", "assets", paths_of_assets());
 }
 
 void

@@ -65,12 +65,9 @@ args_ranking(const struct visit *visit)
 static json_t *
 gap_of(double score, double than)
 {
-	double percent = (score / than - 1) * 100;
-	if (isnan(percent))
-		return json_null();
-	if (percent >= 1000)
-		return json_sprintf("%.3g ×", score / than);
-	return percent > 0 ? json_sprintf("+%.*f %%", percent < 1 ? 2 : percent < 100, percent) : json_string("+0 %");
+	char text[FORMAT_SIZE];
+	format_change((score / than - 1) * 100, text);
+	return isfinite(score / than) ? json_string(text) : json_null();
 }
 
 /* A row of the table: the entry, and what is computed from those around it. */
@@ -125,21 +122,15 @@ devices_of(const struct visit *visit)
 	return devices;
 }
 
-static json_t *
-number_or_null(json_int_t number, bool is_there)
-{
-	return is_there ? json_integer(number) : json_null();
-}
-
 /* The numbers of the pages around this one. */
 static void
 add_pages(json_t *model, json_int_t start, json_int_t count)
 {
 	json_int_t page = start / SITE_ROWS + 1, pages = (count + SITE_ROWS - 1) / SITE_ROWS;
 	json_object_update_new(
-		model, json_pack("{s:o, s:I, s:I, s:o, s:o, s:b}", "several_pages", json_boolean(pages > 1), "page", page,
-				   "pages", pages, "previous", number_or_null(page <= pages ? page - 1 : pages, page > 1 && pages > 0),
-				   "next", number_or_null(page + 1, page < pages), "is_past", count > 0 && start >= count));
+		model, json_pack("{s:b, s:I, s:I, s:o, s:o, s:b}", "several_pages", pages > 1, "page", page, "pages", pages,
+				   "previous", page > 1 ? json_integer(page <= pages ? page - 1 : pages) : json_null(), "next",
+				   page < pages ? json_integer(page + 1) : json_null(), "is_past", count > 0 && start >= count));
 }
 
 static bool

@@ -2,11 +2,7 @@
 /* Two submissions compared. */
 #include <config.h>
 
-#include <math.h>
-#include <string.h>
-
 #include "base/json_access.h"
-#include "common/format.h"
 #include "common/value.h"
 #include "web/site/parts.h"
 
@@ -16,31 +12,10 @@ side(const json_t *model, const char *name)
 	return json_object_get(json_object_get(model, "compared"), name);
 }
 
-/* ---- times ---- */
-
-/* Adds to a row of the answer its change in words: {"text": "12.5 % less time", "class"}, or null. */
 static void
 add_change(json_t *row)
 {
-	double percent = value_number(row, "percent");
-	bool is_noise = json_is_false(json_object_get(row, "significant"));
-	char text[FORMAT_SIZE];
-	if (!isfinite(percent)) {
-		json_object_set_new(row, "change", json_null());
-		return;
-	}
-	format_change(percent, text);
-	bool is_far = !strchr(text, '%');
-	const char *word = percent < 0 ? "less time" : "more time";
-	const char *class = is_noise || percent == 0 ? "quiet" : percent < 0 ? "good" : "bad";
-	json_object_set_new(row, "change",
-		json_pack("{s:o, s:s}", "text",
-			is_noise                ? json_sprintf("%s, within noise", text)
-			: is_far && percent < 0 ? json_sprintf("%.3g times as fast", 1 / (1 + percent / 100))
-			: is_far                ? json_sprintf("%s the time", text)
-			: percent == 0          ? json_string("the same")
-									: json_sprintf("%s %s", text + strspn(text, "+-"), word),
-			"class", class));
+	json_object_set_new(row, "change", site_change(value_number(row, "percent"), json_object_get(row, "significant")));
 }
 
 /* ---- steps ---- */

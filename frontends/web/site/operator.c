@@ -21,11 +21,11 @@
 #include "common/view.h"
 #include "web/api/api.h"
 #include "web/site/parts.h"
+#include "web/visit/fields.h"
 #include "web/visit/respond.h"
 
 #define LIST_SPACES " ,\t\n"
-#define FILE_NAME ".name" /* fields of a file that was sent before */
-#define FILE_CONTENT ".base64"
+#define FILE_NAME "file.name" /* and FIELDS_FILE_KEPT: fields of a file that was sent before */
 
 /*
  * Of an action: it is confirmed before it is done; it takes something away; it may take minutes; an admin does it to a user
@@ -86,31 +86,24 @@ static const struct action actions[] = {
 /* ---- who may see it ---- */
 
 static bool
-has_role(const struct visit *visit, const char *role)
-{
-	return member_is(site_model(visit, "me"), "role", role);
-}
-
-/* `me` is read first; before that, only a session is needed. */
-static bool
-may_operate(const struct visit *visit)
-{
-	return site_user(visit) && (!site_model(visit, "me") || has_role(visit, "creator") || has_role(visit, "admin"));
-}
-
-static bool
 may_administer(const struct visit *visit)
 {
-	return site_user(visit) && (!site_model(visit, "me") || has_role(visit, "admin"));
+	return site_has_role(visit, "admin");
 }
 
 /* A leaderboard is its creator's and the admins'. */
 static bool
+has_board(const struct visit *visit, const json_t *board)
+{
+	const char *user = site_user(visit);
+	return user && (may_administer(visit) || member_is(board, "creator", user));
+}
+
+static bool
 may_organise(const struct visit *visit)
 {
-	const json_t *board = site_model(visit, "board"), *me = site_model(visit, "me");
-	const char *creator = json_text_or_empty(json_object_get(board, "leaderboard"), "creator");
-	return may_operate(visit) && (!board || has_role(visit, "admin") || member_is(me, "user_name", creator));
+	const json_t *board = json_object_get(site_model(visit, "board"), "leaderboard");
+	return site_operates(visit) && (!board || has_board(visit, board));
 }
 
 /* NULL: the address names none. */
@@ -134,7 +127,7 @@ may_act(const struct visit *visit)
 {
 	const struct action *action = action_of(visit);
 	bool of_admins = action && ((action->flags & NAMES) || member_is(row_of(visit, action->command), "right", "admin"));
-	return action && (of_admins ? may_administer : may_operate)(visit);
+	return action && (of_admins ? may_administer : site_operates)(visit);
 }
 
 /* ---- arguments from fields ---- */
@@ -144,10 +137,10 @@ static json_t *
 file_of(const struct visit *visit, const char *name)
 {
 	json_t *sent = json_object_get(json_object_get(visit->data, "fields"), name);
-	AUTO_FREE char *name_field = xasprintf("%s" FILE_NAME, name), *content = xasprintf("%s" FILE_CONTENT, name);
 	if (json_is_object(sent))
 		return json_incref(sent);
-	return json_pack("{s:s*, s:s*}", "name", site_field(visit, name_field), "base64", site_field(visit, content));
+	return json_pack(
+		"{s:s*, s:s*}", "name", site_field(visit, FILE_NAME), "base64", site_field(visit, FIELDS_FILE_KEPT));
 }
 
 /* The arguments of a command that the fields have. New reference. */
@@ -173,20 +166,22 @@ find_argument(const struct visit *visit, const char *command, const char *name)
 	return list_find(json_object_get(row_of(visit, command), "args"), "name", name);
 }
 
-/* Whether args lack one that the command needs: then the core refuses them, and says which. */
 static bool
-lacks_one(const struct visit *visit, const char *command, const json_t *args)
+is_required(const struct action *action, const json_t *argument)
 {
-	json_array_each(json_object_get(row_of(visit, command), "args"), argument)
-		if (member_true(argument, "required") && !json_object_get(args, json_text_or_empty(argument, "name")))
-			return true;
-	return false;
+	return member_true(argument, "required") || ((action->flags & NAMES) && member_is(argument, "name", "name"));
 }
 
+/* Whether args lack one that the command needs: then the core refuses them, and says which. */
 static bool
-lacks_name(const struct visit *visit, const struct action *action)
+lacks_one(const struct visit *visit, const struct action *action, const json_t *args)
 {
-	return (action->flags & NAMES) && !site_field(visit, "name");
+	json_array_each(json_object_get(row_of(visit, action->command), "args"), argument) {
+		const json_t *value = json_object_get(args, json_text_or_empty(argument, "name"));
+		if (is_required(action, argument) && (!value || (json_is_string(value) && !json_string_length(value))))
+			return true;
+	}
+	return false;
 }
 
 /* The arguments of an action, with what its source has made; an empty name, which is refused, where it lacks one. New reference. */
@@ -198,8 +193,8 @@ action_args(const struct visit *visit, const struct action *action)
 		json_object_set_new(args, action->argument,
 			action->member ? json_pack("{s:O}", action->member, json_object_get(made, action->member))
 						   : json_incref(made));
-	if (lacks_name(visit, action))
-		json_object_set_new(args, "name", json_string(""));
+	if (action->flags & NAMES)
+		json_object_update_missing_new(args, json_pack("{s:s}", "name", ""));
 	return args;
 }
 
@@ -225,10 +220,10 @@ step(const struct visit *visit, json_t **ret_args)
 		return action->source;
 	}
 	AUTO_JSON json_t *args = action_args(visit, action);
-	if (asks && !find_argument(visit, action->command, "dry_run") && !lacks_one(visit, action->command, args) &&
-		!lacks_name(visit, action))
+	bool is_tried = asks && find_argument(visit, action->command, "dry_run");
+	if (asks && !is_tried && !lacks_one(visit, action, args))
 		return NULL;
-	if (asks && find_argument(visit, action->command, "dry_run"))
+	if (is_tried)
 		json_object_set_new(args, "dry_run", json_true());
 	*ret_args = STEAL(args);
 	return action->command;
@@ -293,14 +288,12 @@ control_of(const struct visit *visit, const json_t *argument, bool needed)
 		 is_wrong = refused_argument(visit) && strcmp(refused_argument(visit), name) == 0;
 	bool is_number = member_is(argument, "type", "int") || member_is(argument, "type", "id");
 	json_t *options = options_of(argument, value ? value : ""), *file = is_file ? file_of(visit, name) : json_null();
-	bool is_required =
-		member_true(argument, "required") || ((action_of(visit)->flags & NAMES) && strcmp(name, "name") == 0);
 	bool is_kept = json_object_size(file) > 0, is_text = !is_file && json_is_null(options) && !is_long(argument);
 	json_t *control = json_pack("{s:s, s:s, s:O?, s:s?, s:b, s:o, s:b, s:b, s:b, s:b, s:b, s:o, s:s?}", "name", name,
 		"value", value ? value : "", "help", json_object_get(argument, "help"), "given", value, "required",
-		needed && is_required && !is_kept, "options", options, "is_text", is_text, "is_number", is_number, "is_file",
-		is_file, "is_long", is_long(argument), "is_list", member_true(argument, "repeated"), "kept",
-		is_kept ? json_incref(file) : json_null(), "wrong",
+		needed && is_required(action_of(visit), argument) && !is_kept, "options", options, "is_text", is_text,
+		"is_number", is_number, "is_file", is_file, "is_long", is_long(argument), "is_list",
+		member_true(argument, "repeated"), "kept", is_kept ? json_incref(file) : json_null(), "wrong",
 		is_wrong ? json_text_or_null(site_model(visit, "form"), "error") : NULL);
 	json_decref(file);
 	return control;
@@ -342,19 +335,6 @@ shown(const struct visit *visit, const struct action *action)
 	return text;
 }
 
-/* What a task that was sent would make; null: none was. New reference. */
-static json_t *
-plan_of(const struct visit *visit)
-{
-	json_t *made = site_model(visit, "answer");
-	if (!json_object_get(made, "yml"))
-		return json_null();
-	return json_pack("{s:O, s:O, s:O, s:O, s:o, s:o}", "name", json_object_get(made, "name"), "yml",
-		json_object_get(made, "yml"), "hash", json_object_get(made, "hash"), "remarks",
-		json_object_get(made, "remarks"), "files", site_rows(json_object_get(made, "files")), "languages",
-		site_rows(json_object_get(made, "templates")));
-}
-
 /* Where the form was opened: a page of a leaderboard; null: elsewhere. New reference. */
 static json_t *
 back_of(const struct visit *visit)
@@ -378,14 +358,14 @@ finish_act(const struct visit *visit, json_t *model)
 	bool is_shown = is_sent && last && strcmp(last, action->command) == 0;
 	bool asks = is_sent && (action->flags & ASKS) && !site_field(visit, "confirmed");
 	AUTO_FREE char *text = is_shown ? shown(visit, action) : NULL;
-	json_t *plan = asks ? plan_of(visit) : json_null(), *controls = json_array();
+	json_t *controls = json_array(), *made = asks ? site_model(visit, "answer") : NULL;
 	add_controls(visit, controls, action->command, true);
 	bool is_placed = is_refused && refused_argument(visit) && list_find(controls, "name", refused_argument(visit));
-	json_object_update_new(
-		model, json_pack("{s:O?, s:b, s:b, s:b, s:b, s:b, s:s?, s:o, s:o, s:o}", "details",
-				   json_object_get(row, "details"), "is_slow", (action->flags & SLOW) != 0, "takes",
-				   (action->flags & TAKES) != 0, "asks", asks, "is_done", is_shown && !asks, "is_unplaced",
-				   is_refused && !is_placed, "text", text, "plan", plan, "controls", controls, "back", back_of(visit)));
+	json_object_update_new(model,
+		json_pack("{s:O?, s:b, s:b, s:b, s:b, s:b, s:s?, s:O?, s:o, s:o}", "details", json_object_get(row, "details"),
+			"is_slow", (action->flags & SLOW) != 0, "takes", (action->flags & TAKES) != 0, "asks", asks, "is_done",
+			is_shown && !asks, "is_unplaced", is_refused && !is_placed, "text", text, "plan",
+			json_object_get(made, "yml") ? made : NULL, "controls", controls, "back", back_of(visit)));
 	json_object_set_new(json_object_get(model, "site"), "title", json_string(action->title));
 	if (!is_refused)
 		json_object_set_new(model, "form", json_null());
@@ -413,8 +393,7 @@ finish_boards(const struct visit *visit, json_t *model)
 {
 	json_t *mine = json_array();
 	json_array_each(json_object_get(model, "boards"), board)
-		if (has_role(visit, "admin") ||
-			member_is(board, "creator", json_text_or_empty(site_model(visit, "me"), "user_name")))
+		if (has_board(visit, board))
 			json_array_append(mine, board);
 	json_object_set_new(model, "boards", mine);
 }
@@ -462,9 +441,9 @@ finish_submissions(const struct visit *visit, json_t *model)
 static json_t *
 args_stats(const struct visit *visit)
 {
-	return has_role(visit, "admin") ? json_pack("{s:s*, s:b}", "leaderboard", site_query(visit, "board"), "last_day",
-										  site_query(visit, "last_day") != NULL)
-									: NULL;
+	return may_administer(visit) ? json_pack("{s:s*, s:b}", "leaderboard", site_query(visit, "board"), "last_day",
+									   site_query(visit, "last_day") != NULL)
+								 : NULL;
 }
 
 /* Adds to each device what the statistics have of it, null where that is nothing. */
@@ -491,18 +470,25 @@ finish_overview(const struct visit *visit, json_t *model)
 		json_array_append_new(
 			rows, json_pack("{s:s, s:O?}", "text", figures[i][1], "value", json_object_get(stats, figures[i][0])));
 	json_object_set_new(model, "figures", rows);
-	json_object_set_new(model, "is_admin", json_boolean(has_role(visit, "admin")));
 	if (!stats)
 		json_object_set_new(model, "stats", json_null());
-	devices_finish(visit, model);
-	add_counts(json_object_get(model, "devices"), stats);
-	json_object_update_new(model, json_pack("{s:s?, s:b}", "board", site_query(visit, "board"), "last_day",
-									  site_query(visit, "last_day") != NULL));
+	/* The core may give its answers to others, too. */
+	json_t *devices = json_deep_copy(json_object_get(model, "devices"));
+	add_counts(devices, stats);
+	json_object_set_new(model, "devices", devices);
+	json_object_update_new(model,
+		json_pack("{s:s?, s:s?}", "board", site_query(visit, "board"), "last_day", site_query(visit, "last_day")));
+}
+
+static void
+finish_log(const struct visit *visit, json_t *model)
+{
+	json_object_update_new(
+		model, json_pack("{s:s?, s:s?}", "of", site_query(visit, "of"), "board", site_query(visit, "board")));
 }
 
 /* ---- the rows ---- */
 
-#define ME "me", "user.show" /* first: the guards need it */
 #define BOARD "board", "leaderboard.show", "name=/2 limit=1"
 #define ARGUMENTS "name leaderboard board device unit user id code role into provider category "
 
@@ -511,56 +497,63 @@ static const struct site_page pages[] = {
 		.query = "board last_day ",
 		.template = "operator",
 		.title = "Operation",
-		.reads = {{ME}, {"devices", "device.list", "known=true"}, {"stats", "admin.stats", .make = args_stats}},
-		.guard = may_operate,
+		.reads = {{"devices", "device.list", "known=true"}, {"stats", "admin.stats", .make = args_stats}},
+		.guard = site_operates,
 		.finish = finish_overview},
 	{.path = "operator/users",
 		.query = "role banned page ",
 		.template = "operator_users",
 		.title = "Users",
-		.reads = {{ME}, {"users", "user.list", "limit=100 offset=+100 role=?role banned=?banned"}},
+		.reads = {{"users", "user.list", "limit=100 offset=+100 role=?role banned=?banned"}},
 		.guard = may_administer,
 		.finish = finish_users},
 	{.path = "operator/user/*",
 		.template = "operator_user",
 		.title = "{user.user_name}",
-		.reads = {{ME}, {"user", "user.show", .make = args_user}},
+		.reads = {{"user", "user.show", .make = args_user}},
 		.guard = may_administer},
+	{.path = "operator/log",
+		.query = "before of board ",
+		.template = "operator_log",
+		.title = "Log",
+		.data = "/api/v1/admin.log",
+		.reads = {{"log", "admin.log", "limit=100 before=#before of=?of leaderboard=?board"}},
+		.guard = may_administer,
+		.finish = finish_log},
 	{.path = "operator/boards",
 		.template = "operator_boards",
 		.title = "Leaderboards and competitions",
-		.reads = {{ME}, {"boards", "leaderboard.list", "all=true short=true"}, {"competitions", "competition.list"}},
-		.guard = may_operate,
+		.reads = {{"boards", "leaderboard.list", "all=true short=true"}, {"competitions", "competition.list"}},
+		.guard = site_operates,
 		.finish = finish_boards},
 	{.path = "operator/board/*",
 		.template = "operator_board",
 		.title = "{board.leaderboard.name}",
-		.reads = {{ME}, {BOARD}, {"limits", "leaderboard.rate_limits", "name=/2"}},
+		.reads = {{BOARD}, {"limits", "leaderboard.rate_limits", "name=/2"}},
 		.guard = may_organise},
 	{.path = "operator/board/*/invites",
 		.query = "page ",
 		.template = "operator_invites",
 		.title = "Invites to {board.leaderboard.name}",
-		.reads = {{ME}, {BOARD}, {"invites", "invite.list", "name=/2 limit=100 offset=+100"}},
+		.reads = {{BOARD}, {"invites", "invite.list", "name=/2 limit=100 offset=+100"}},
 		.guard = may_organise,
 		.finish = finish_invites},
 	{.path = "operator/board/*/invites.csv",
 		.query = "page ",
-		.reads = {{ME}, {BOARD}, {"invites", "invite.list", "name=/2 limit=1000 offset=+1000"}},
+		.reads = {{BOARD}, {"invites", "invite.list", "name=/2 limit=1000 offset=+1000"}},
 		.guard = may_organise,
 		.respond = respond_invites},
 	{.path = "operator/board/*/submissions",
 		.query = "page ",
 		.template = "operator_submissions",
 		.title = "Submissions to {board.leaderboard.name}",
-		.reads = {{ME}, {BOARD}, {"submissions", "submission.list", "leaderboard=/2 all=true limit=100 offset=+100"}},
+		.reads = {{BOARD}, {"submissions", "submission.list", "leaderboard=/2 all=true limit=100 offset=+100"}},
 		.guard = may_organise,
 		.finish = finish_submissions},
 	{.path = "operator/do/*",
 		.query = ARGUMENTS,
 		.template = "operator_do",
 		.title = "Operation",
-		.reads = {{ME}},
 		.guard = may_act,
 		.step = step,
 		.finish = finish_act},

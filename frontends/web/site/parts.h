@@ -11,8 +11,6 @@ struct site_part {
 };
 
 extern const struct site_part part_boards, part_board, part_live, part_task, part_submit, part_submission, part_diff,
-	part_user, part_devices, part_operator, part_join;
+	part_user, part_devices, part_operator, part_join, part_docs;
 /* All of them, NULL at the end; of web.c. */
 extern const struct site_part *const site_parts[];
-/* Adds to the devices of a model what their page shows. Loop thread. */
-void devices_finish(const struct visit *visit, json_t *model);

@@ -125,21 +125,10 @@ compiler_of(const struct source *source, const json_t *steps)
 
 /* ---- comparisons ---- */
 
-/* By how much one is over the other: {"word", "text"}; null: it is not known. New reference. */
 static json_t *
 change_of(const json_t *compared)
 {
-	char text[FORMAT_SIZE];
-	double percent = member_number(compared, "percent");
-	const json_t *significant = json_object_get(compared, "significant");
-	const char *word = !json_is_boolean(significant) ? "unclear"
-					   : json_is_false(significant)  ? "same"
-					   : percent < 0                 ? "better"
-													 : "worse";
-	if (!isfinite(percent))
-		return json_null();
-	format_change(percent, text);
-	return json_pack("{s:s, s:s}", "word", word, "text", text);
+	return site_change(value_number(compared, "percent"), json_object_get(compared, "significant"));
 }
 
 static json_t *
@@ -298,8 +287,7 @@ run_of(const struct source *source, const json_t *job, const json_t *run)
 	const char *message = json_text_or_empty(run, "message");
 	if (strcmp(message, json_text_or_empty(job, "error")) == 0)
 		message = "";
-	json_t *view = site_filled(run, "wall_ns memory_peak cut artifacts_cut remarks low high"),
-		   *tests = tests_of(result, &failed);
+	json_t *view = json_copy((json_t *)run), *tests = tests_of(result, &failed);
 	AUTO_FREE char *name = report_run_name(run), *err = errors_of(run);
 	name[0] = (char)toupper((unsigned char)name[0]);
 	json_t *throttled = json_object_get(json_object_get(run, "device"), "throttled");
@@ -313,11 +301,11 @@ run_of(const struct source *source, const json_t *job, const json_t *run)
 }
 
 static json_t *
-runs_of(const struct source *source, const json_t *job)
+runs_of(const struct source *source, const json_t *job, bool secret)
 {
 	json_t *list = json_array();
 	json_array_each(json_object_get(job, "runs"), run)
-		if (!member_is(run, "state", "skipped"))
+		if (!member_is(run, "state", "skipped") && member_true(run, "secret") == secret)
 			json_array_append_new(list, run_of(source, job, run));
 	return list;
 }
@@ -329,15 +317,6 @@ is_uncalibrated(const json_t *job)
 {
 	json_array_each(json_object_get(job, "runs"), run)
 		if (has_case(json_object_get(run, "result"), "calibrated", "no"))
-			return true;
-	return false;
-}
-
-static bool
-has_secret(const json_t *job)
-{
-	json_array_each(json_object_get(job, "runs"), run)
-		if (member_true(run, "secret"))
 			return true;
 	return false;
 }
@@ -380,20 +359,15 @@ job_of(const json_t *submission, const json_t *job, const json_t *best, const js
 	if (member_int(job, "wait_s") > 0)
 		format_wait(member_int(job, "wait_s"), begins);
 	AUTO_FREE char *change = report_change(member_int(rank, "rank"), json_object_get(rank, "before"));
-	json_t *view = site_filled(job, "error fault stage retriable attempt waits place wait_s unit queued started ended "
-									"rerun rerun_failed low high artifacts"),
-		   *compared = json_array(), *parts = parts_of(json_object_get(job, "timing"), &ns);
-	if (json_object_get(view, "better") && !json_is_null(json_object_get(view, "better")))
-		json_object_set_new(view, "better", site_filled(json_object_get(view, "better"), "user_name"));
+	json_t *view = json_copy((json_t *)job), *compared = json_array(),
+		   *parts = parts_of(json_object_get(job, "timing"), &ns);
 	add_comparison(compared, best, device, "own best");
 	add_comparison(compared, first, device, "the first");
-	bool has_facts = json_is_number(json_object_get(job, "low")) || json_is_integer(json_object_get(rank, "before")) ||
-					 json_array_size(compared) > 0;
 	json_object_update_new(
-		view, json_pack("{s:s, s:s, s:b, s:b, s:b, s:o, s:o, s:o, s:o, s:f}", "begins", begins, "change", change,
-				  "uncalibrated", is_uncalibrated(job), "secret", has_secret(job), "facts", has_facts, "compared",
-				  compared, "compiler", compiler_of(&source, json_object_get(job, "compilation")), "reports",
-				  runs_of(&source, job), "parts", parts, "time", ns));
+		view, json_pack("{s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:f}", "begins", begins, "change", change,
+				  "uncalibrated", is_uncalibrated(job), "compared", compared, "compiler",
+				  compiler_of(&source, json_object_get(job, "compilation")), "reports", runs_of(&source, job, false),
+				  "secret", runs_of(&source, job, true), "parts", parts, "time", ns));
 	return view;
 }
 

@@ -11,12 +11,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/contents.h"
 #include "base/json_access.h"
-#include "base/utf8.h"
 #include "base/xalloc.h"
 #include "common/template.h"
-#include "http/form.h"
 #include "http/percent.h"
 #include "web/accounts/session.h"
 #include "web/render/difference.h"
@@ -24,20 +21,21 @@
 #include "web/render/mustache.h"
 #include "web/render/page.h"
 #include "web/site/parts.h"
+#include "web/visit/fields.h"
 #include "web/visit/respond.h"
 
 #define NEXT_QUERY_MAX 1000 /* bytes of a query to which a login leads back: a header must hold it, encoded */
 #define NOTHING "There is nothing at this address."
-#define FORM_MAX (SITE_FILE_MAX + (64u << 10)) /* a file and the other fields */
 
 /* ---- the answer ---- */
 
-/* A page that is rendered on the pool. */
+/* A page that is rendered on the pool, of each user one at a time, so that many pages of one do not hold those of others. */
 struct rendering {
+	struct rendering *next; /* of all, in their order */
 	struct visit *visit;
 	const char *template;
 	struct buf page;
-	bool good;
+	bool runs, good;
 };
 
 /* Makes HTML of the text `source` of the model, which may take long: as the member `as`. */
@@ -88,9 +86,8 @@ site_send(struct visit *visit, const struct page_body *body)
 }
 
 static void
-on_rendered(void *arg)
+answer(struct rendering *rendering)
 {
-	struct rendering *rendering = arg;
 	struct visit *visit = rendering->visit;
 	unsigned status = (unsigned)member_int(visit->data, "status");
 	if (!rendering->good)
@@ -100,30 +97,78 @@ on_rendered(void *arg)
 		keep(visit, &(struct page_body){HTML_TYPE, rendering->page.data, rendering->page.len, PAGES_KEEP_MS});
 	else
 		respond_page(visit->request, status, &rendering->page, (unsigned)member_int(visit->data, "retry_s"));
+}
+
+/* The user, or the address of one that is not known. */
+static const char *
+owner_of(const struct visit *visit)
+{
+	const char *user = session_user(visit);
+	return user ? user : visit->address;
+}
+
+static void on_rendered(void *arg);
+
+/* Renders the first page of an owner, unless that is under way. */
+static void
+render_next(struct web *web, const char *owner)
+{
+	struct kettle_error err = {0};
+	struct rendering *first = web->renderings;
+	while (first && strcmp(owner_of(first->visit), owner) != 0)
+		first = first->next;
+	if (!first || first->runs)
+		return;
+	first->runs = true;
+	if (web->host->work(web->host, render, on_rendered, first, &err) < 0) {
+		render(first);
+		on_rendered(first);
+	}
+}
+
+static void
+on_rendered(void *arg)
+{
+	struct rendering *rendering = arg, **link = &rendering->visit->web->renderings;
+	struct web *web = rendering->visit->web;
+	AUTO_FREE char *owner = xstrdup(owner_of(rendering->visit));
+	while (*link != rendering)
+		link = &(*link)->next;
+	*link = rendering->next;
+	answer(rendering);
+	visit_end(rendering->visit);
 	buf_free(&rendering->page);
 	free(rendering);
-	visit_end(visit);
+	render_next(web, owner);
 }
 
 /* Shows a template over the visit's model, which nothing changes from now on; ends the visit. */
 static void
 show(struct visit *visit, const char *template, unsigned status)
 {
-	const struct kettle_host *host = visit->web->host;
-	struct kettle_error err = {0};
+	struct rendering **link = &visit->web->renderings;
 	json_object_set_new(visit->data, "status", json_integer(status));
-	struct rendering *rendering = xnew(struct rendering, .visit = visit, .template = template);
-	if (host->work(host, render, on_rendered, rendering, &err) < 0) {
-		render(rendering);
-		on_rendered(rendering);
-	}
+	while (*link)
+		link = &(*link)->next;
+	*link = xnew(struct rendering, .visit = visit, .template = template);
+	render_next(visit->web, owner_of(visit));
 }
 
-static char *
+/* A text of a page's row, filled in; null: there is none. New reference. */
+static json_t *
 cell_of(const char *template, const json_t *model)
 {
 	AUTO_FREE char *text = template ? template_text(template, model, NULL) : NULL;
-	return text && *text ? STEAL(text) : NULL;
+	return text && *text ? json_string(text) : json_null();
+}
+
+/* The address of a page's picture, absolute since links elsewhere show it; null: there is none. New reference. */
+static json_t *
+picture_of(const struct web *web, const struct site_page *page, const json_t *model)
+{
+	AUTO_JSON json_t *path = cell_of(page->picture, model);
+	AUTO_FREE char *address = json_is_string(path) ? web_address(web, json_string_value(path)) : NULL;
+	return address && *address != '/' ? json_string(address) : json_null();
 }
 
 void
@@ -131,22 +176,21 @@ site_complete(struct visit *visit, const struct site_page *page)
 {
 	struct web *web = visit->web;
 	json_t *model = json_object_get(visit->data, "model");
-	AUTO_FREE char *words = cell_of(page->title, model), *data = cell_of(page->data, model);
-	AUTO_FREE char *about = cell_of(page->about, model), *path = cell_of(page->picture, model);
-	/* What links show needs an absolute address. */
-	AUTO_FREE char *picture = path && json_text_or_null(web->options, "url") ? web_address(web, path) : NULL;
 	const char *user = session_user(visit);
 	AUTO_FREE char *token = user ? session_form_token(web, session_cookie_value(web, visit->request, SESSION)) : NULL;
-	json_t *site = page_site(web, http_path(visit->request), page->template, words, user, token);
-	json_object_update_new(site, json_pack("{s:s?, s:s?, s:s?}", "data", data, "about", about, "picture", picture));
+	json_t *site = page_site(web, http_path(visit->request), page->template, NULL, user, token);
+	json_object_update_new(site,
+		json_pack("{s:o, s:o, s:o, s:o, s:O?, s:b}", "title", cell_of(page->title, model), "data",
+			cell_of(page->data, model), "about", cell_of(page->about, model), "picture", picture_of(web, page, model),
+			"role", json_object_get(visit->actor, STORED_ROLE), "operates", site_operates(visit)));
 	json_object_update_missing_new(model, json_pack("{s:n, s:n}", "form", "answer"));
 	json_object_set_new(model, "site", site);
 	if (page->finish)
 		page->finish(visit, model);
-	AUTO_FREE char *sentence = cell_of(page->sentence, model), *back = cell_of(page->back, model);
-	if (sentence)
+	if (page->sentence)
 		json_object_set_new(model, "confirm",
-			json_pack("{s:s, s:s, s:s?}", "sentence", sentence, "button", page->button, "back", back));
+			json_pack("{s:o, s:s, s:o}", "sentence", cell_of(page->sentence, model), "button", page->button, "back",
+				cell_of(page->back, model)));
 }
 
 static void
@@ -410,8 +454,9 @@ page_of_form(const struct web *web, const struct site_form *form)
 	return NULL;
 }
 
-void
-site_done(struct visit *visit, json_t *result)
+/* The command of a form has answered. */
+static void
+on_done(struct visit *visit, json_t *result)
 {
 	const struct site_form *form = visit->about;
 	json_t *data = visit->data;
@@ -451,78 +496,17 @@ start_form(struct visit *visit, json_t *result)
 {
 	const struct site_form *form = visit->about;
 	const struct site_page *page = page_of_form(visit->web, form);
-	if (!form->command && !form->run) {
+	(void)result;
+	if (!form->command) {
 		visit->about = page;
 		start_page(visit, NULL);
 	} else if (is_nowhere(visit, page)) {
 		visit_refuse(visit, KETTLE_ENOENT, NOTHING);
 	} else {
 		visit->mend = mend_form;
-		if (form->run)
-			form->run(visit, result);
-		else
-			visit_call(visit, form->command,
-				site_read_args(visit, &(struct site_read){NULL, form->command, form->args, false, form->make}),
-				site_done);
+		visit_call(visit, form->command,
+			site_read_args(visit, &(struct site_read){NULL, form->command, form->args, false, form->make}), on_done);
 	}
-}
-
-/* Adds a field of text, without the carriage returns that browsers put before each end of a line. */
-static void
-add_text(json_t *fields, const char *name, const char *text, size_t size)
-{
-	AUTO_BUF struct buf lines = {0};
-	for (const char *at = text, *end; at < text + size; at = end + (end < text + size)) {
-		const char *found = memchr(at, '\r', (size_t)(text + size - at));
-		end = found ? found : text + size;
-		buf_add(&lines, at, (size_t)(end - at));
-		if (found && (end + 1 == text + size || end[1] != '\n'))
-			buf_adds(&lines, "\n");
-	}
-	json_object_set_new(fields, name, json_stringn(lines.len ? lines.data : "", lines.len));
-}
-
-/* Adds a field: text, or of a file {"name", "base64"}. */
-static void
-add_part(json_t *fields, const struct form_part *part)
-{
-	if (part->file_name) {
-		AUTO_FREE char *content = base64_encode(part->data, part->size);
-		const char *slash = strrchr(part->file_name, '/'), *back = strrchr(part->file_name, '\\');
-		const char *last = slash > back ? slash : back;
-		if (*part->file_name)
-			json_object_set_new(fields, part->name,
-				json_pack("{s:s, s:s}", "name", last ? last + 1 : part->file_name, "base64", content));
-	} else if (utf8_valid(part->data, part->size)) {
-		add_text(fields, part->name, part->data, part->size);
-	}
-}
-
-/* The fields of a form, of either type. New reference; NULL: the body is malformed. */
-static json_t *
-fields_of(const struct http_request *request, struct kettle_error *err)
-{
-	size_t size = 0;
-	const char *body = http_body(request, &size), *type = http_header_value(request, "Content-Type");
-	json_t *fields = json_object();
-	struct query query = {0};
-	struct form form = {0};
-	int rc = 0;
-	if (type && strncmp(type, "multipart/", strlen("multipart/")) == 0) {
-		rc = form_parse(type, body, size, &form, err);
-		for (size_t i = 0; rc == 0 && i < form.count; i++)
-			add_part(fields, &form.parts[i]);
-		form_free(&form);
-	} else {
-		rc = query_parse(body, &query, err);
-		for (size_t i = 0; rc == 0 && i < query.count; i++)
-			add_text(fields, query.parameters[i].name, query.parameters[i].value, strlen(query.parameters[i].value));
-		query_free(&query);
-	}
-	if (rc == 0)
-		return fields;
-	json_decref(fields);
-	return NULL;
 }
 
 static void
@@ -530,7 +514,7 @@ serve_form(struct web *web, struct http_request *request, const struct site_form
 {
 	struct kettle_error err = {0};
 	const char *session = session_cookie_value(web, request, SESSION);
-	json_t *fields = fields_of(request, &err);
+	json_t *fields = visit_fields(request, &err);
 	if (!fields) {
 		session_respond(web, request, (unsigned)kettle_error_http(err.code), NULL, err.message);
 	} else if (!session_token_is(web, request, session, json_text_or_null(fields, "token"))) {
@@ -598,5 +582,5 @@ site_request(struct web *web, struct http_request *request)
 size_t
 site_body_max(const struct web *web, const struct http_request *request)
 {
-	return find_form(web, request) ? FORM_MAX : 0;
+	return find_form(web, request) ? visit_fields_max(request) : 0;
 }

@@ -20,7 +20,6 @@
 #define SITE_READS_MAX 8
 #define SITE_ROWS 100                /* on a page of a list */
 #define SITE_BOARD "name=/1 limit=1" /* leaderboard.show for the head of a board's pages */
-#define SITE_FILE_MAX (8u << 20)     /* bytes of an uploaded file, as of `submit` */
 
 /*
  * A command whose answer a page shows. Its arguments are text, "NAME=SOURCE" with blanks between. A source that is missing
@@ -66,15 +65,14 @@ struct site_page {
 struct site_form {
 	const char *path; /* of its POST */
 	const char *page; /* the path of the page that shows what is refused, which begins like this one; NULL: the same */
-	const char *command; /* called as the user; NULL: `run`, or the page's `step`, has the commands */
-	const char *args;    /* as of site_read; or NULL */
+	const char *command;                        /* called as the user; NULL: the page's `step` has the commands */
+	const char *args;                           /* as of site_read; or NULL */
 	json_t *(*make)(const struct visit *visit); /* or NULL: the arguments, in place of args; new reference */
 	/*
 	 * Where the browser goes then; of `result`, the answer, `user`, the name as a segment of an address, `path`, `fields`.
 	 * NULL: the page shows it, as `answer`.
 	 */
 	const char *next;
-	visit_fn run;      /* in place of one command: calls several, and ends by site_done; or NULL */
 	bool ends_session; /* the browser forgets it */
 };
 
@@ -99,8 +97,9 @@ json_int_t site_number(const struct visit *visit, const char *name);
 const char *site_field(const struct visit *visit, const char *name);
 /* The user of the session; NULL: there is none. */
 const char *site_user(const struct visit *visit);
-/* Ends a form with the answer of its command. */
-void site_done(struct visit *visit, json_t *result);
+/* Whether the user of the session has this role, and whether it is one of those that operate. */
+bool site_has_role(const struct visit *visit, const char *role);
+bool site_operates(const struct visit *visit);
 /* An answer that was read already, or what `finish` has added; NULL: there is none. */
 json_t *site_model(const struct visit *visit, const char *as);
 /* Ends a page with a body in place of the template, which is kept as the page is. */
@@ -109,14 +108,13 @@ void site_send(struct visit *visit, const struct page_body *body);
 json_int_t site_page_number(const struct visit *visit);
 /* The values of an argument in a text, between any of the separators, without blanks around them. New reference. */
 json_t *site_list(const char *text, const char *separators, const json_t *argument);
-/* What Prism calls the language of a file; "none": it does not know it. */
-const char *site_language(const char *file_name);
 /* "gold", "silver", "bronze", or "". */
 const char *site_medal(json_int_t rank);
-/* A copy of an object that has these members, too, null where it lacked them: names with blanks between. New reference. */
-json_t *site_filled(const json_t *object, const char *names);
-/* The members of a map as rows {"name", "value"}, null where there is none. New reference. */
-json_t *site_rows(const json_t *map);
+/*
+ * A change of a time in words: {"text": "12.5 % less time", "class": "good", "bad" or "quiet"}. percent: not finite: null.
+ * significant: as of submission.diff, or NULL. New reference.
+ */
+json_t *site_change(double percent, const json_t *significant);
 /* Adds the numbers of the pages of a list that are beside this one, which has these rows: `newer` and `older`, or null. */
 void site_add_pages(const struct visit *visit, json_t *model, const json_t *rows);
 /* The arguments of a read. New reference; NULL: its command is not called. */

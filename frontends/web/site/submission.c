@@ -2,8 +2,8 @@
 /*
  * A submission.
  *
- * What `finish` adds: `jobs` (see report.h), `listing` {"text", "language", "lines": [numbers], "cut"}, `may` {"own",
- * "cancel", "delete", "flag", "unflag", "submit"}; and `submission` has all members then, null where the answer had none.
+ * What `finish` adds: `jobs` (see report.h), `listing` {"text", "lines": [numbers], "cut"}, `may` {"own",
+ * "cancel", "delete", "flag", "unflag", "submit"}.
  */
 #include <config.h>
 
@@ -80,7 +80,6 @@ listing_of(const json_t *submission)
 		text += *text == '\n';
 	}
 	json_object_set_new(listing, "lines", numbers);
-	json_object_set_new(listing, "language", json_string(site_language(json_text_or_empty(submission, "file_name"))));
 	return listing;
 }
 
@@ -93,7 +92,7 @@ may_of(const struct visit *visit, const json_t *submission)
 	const json_t *board = json_object_get(site_model(visit, "board"), "leaderboard");
 	bool own = user && member_is(submission, "user_name", user), flagged = json_text_or_null(submission, "flagged"),
 		 done = member_true(submission, "done");
-	bool judge = user && (member_is(board, "creator", user) || member_is(site_model(visit, "self"), "role", "admin"));
+	bool judge = user && (member_is(board, "creator", user) || site_has_role(visit, "admin"));
 	return json_pack("{s:b, s:b, s:b, s:b, s:b, s:b}", "own", own, "cancel", (own || judge) && !done, "delete",
 		judge || (own && !flagged), "flag", judge && !flagged && done, "unflag", judge && flagged, "submit",
 		user != NULL);
@@ -102,12 +101,10 @@ may_of(const struct visit *visit, const json_t *submission)
 static void
 finish(const struct visit *visit, json_t *model)
 {
-	json_t *submission = site_filled(site_model(visit, "submission"), "note flagged code");
+	const json_t *submission = site_model(visit, "submission");
 	json_object_set_new(model, "listing", listing_of(submission));
 	json_object_set_new(model, "may", may_of(visit, submission));
-	json_object_set_new(model, "jobs",
-		report_jobs(site_model(visit, "submission"), site_model(visit, "best"), site_model(visit, "first")));
-	json_object_set_new(model, "submission", submission);
+	json_object_set_new(model, "jobs", report_jobs(submission, site_model(visit, "best"), site_model(visit, "first")));
 	if (!member_true(submission, "done"))
 		json_object_set_new(json_object_get(model, "site"), "refresh", json_integer(REFRESH_S));
 }
@@ -133,7 +130,7 @@ static const struct site_page pages[] = {
 		.template = "submission",
 		.title = "Submission {submission.id}{submission.done?: {submission.state:word}}",
 		.data = "/api/v1/submission.show?id={submission.id}",
-		.reads = {{"submission", "submission.show", "id=/1"}, {"self", "user.show", "!@", true},
+		.reads = {{"submission", "submission.show", "id=/1"},
 			{"board", "leaderboard.show", "name=.submission.leaderboard_name limit=1", true},
 			{"best", "submission.diff", .optional = true, .make = args_best},
 			{"first", "submission.diff", .optional = true, .make = args_first}},

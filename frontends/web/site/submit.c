@@ -3,7 +3,7 @@
  * Submitting a file.
  *
  * What `finish` adds: `choice` {"text", "file_name", "note", "mode", "request", "origin": where the text comes from, or
- * null, "open": whether the form is shown}, `places` (the board's devices), `templates` (names), and of what was refused
+ * null, "open": whether the form is shown}, `places` (the board's devices), and of what was refused
  * `refused` {"error", "member": that of the field at which it is shown, or ""} and `header` (the directives of the file),
  * else null.
  */
@@ -25,6 +25,7 @@
 #define DEVICE_FIELD "device-" /* and the name of the device: a field for each */
 #define REQUEST_MAX 60         /* bytes of a form's identifier */
 #define HASH_SIZE 65
+#define HEADER_FILE_MAX (1u << 20) /* characters of base64 of a file whose directives are shown */
 
 /* ---- the form ---- */
 
@@ -57,13 +58,15 @@ chosen_devices(const struct visit *visit)
  * one that was changed in between is another. New string; NULL: the form has none.
  */
 static char *
-request_of(const struct visit *visit, const json_t *args)
+request_of(const struct visit *visit, const json_t *args, const json_t *file)
 {
 	char hash[HASH_SIZE];
-	const char *form = site_field(visit, "request");
+	const char *form = site_field(visit, "request"), *content = json_text_or_empty(file, "base64");
 	if (!form || strlen(form) > REQUEST_MAX)
 		return NULL;
-	AUTO_FREE char *text = json_dumps(args, JSON_COMPACT | JSON_SORT_KEYS);
+	sha256_hex(content, strlen(content), hash);
+	AUTO_FREE char *rest = json_dumps(args, JSON_COMPACT | JSON_SORT_KEYS),
+				   *text = xasprintf("%s %s %s", hash, json_text_or_empty(file, "name"), rest);
 	sha256_hex(text, strlen(text), hash);
 	return xasprintf("%s.%.16s", form, hash);
 }
@@ -71,12 +74,11 @@ request_of(const struct visit *visit, const json_t *args)
 static json_t *
 args_submit(const struct visit *visit)
 {
-	const char *mode = site_field(visit, "mode");
-	json_t *args = json_pack("{s:s, s:s*, s:s*, s:o*, s:o, s:b}", "leaderboard", site_segment(visit, 1), "mode", mode,
-		"note", site_field(visit, "note"), "file", sent_file(visit), "device", chosen_devices(visit), "no_wait", 1);
-	AUTO_FREE char *request = request_of(visit, args);
-	if (request)
-		json_object_set_new(args, "request", json_string(request));
+	AUTO_JSON json_t *file = sent_file(visit);
+	json_t *args = json_pack("{s:s, s:s*, s:s*, s:o, s:b}", "leaderboard", site_segment(visit, 1), "mode",
+		site_field(visit, "mode"), "note", site_field(visit, "note"), "device", chosen_devices(visit), "no_wait", 1);
+	AUTO_FREE char *request = request_of(visit, args, file);
+	json_object_update_new(args, json_pack("{s:O*, s:s*}", "file", file, "request", request));
 	return args;
 }
 
@@ -150,18 +152,7 @@ places_of(const struct visit *visit)
 	return places;
 }
 
-/* The names of the task's templates. New reference. */
-static json_t *
-templates_of(const struct visit *visit)
-{
-	json_t *names = json_array();
-	const json_t *task = json_object_get(json_object_get(site_model(visit, "board"), "leaderboard"), "task");
-	json_object_each(json_object_get(task, "templates"), name, file)
-		json_array_append_new(names, json_string(name));
-	return names;
-}
-
-/* The directives of the file that was refused, as far as they can be read. New reference; null: none was sent. */
+/* The directives of the file that was refused, as far as they can be read. New reference; null: none was sent, or it is long. */
 static json_t *
 header_of(const struct visit *visit)
 {
@@ -171,7 +162,7 @@ header_of(const struct visit *visit)
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *file = sent_file(visit);
 	const char *content = json_text_or_empty(file, "base64");
-	if (!file || base64_decode(content, strlen(content), &code, &size) < 0)
+	if (!file || strlen(content) > HEADER_FILE_MAX || base64_decode(content, strlen(content), &code, &size) < 0)
 		return json_null();
 	(void)popcorn_header_parse(code, size, &header, &err);
 	free(code);
@@ -200,7 +191,6 @@ finish(const struct visit *visit, json_t *model)
 	bool is_refused = site_model(visit, "form");
 	json_object_set_new(model, "choice", choice_of(visit));
 	json_object_set_new(model, "places", places_of(visit));
-	json_object_set_new(model, "templates", templates_of(visit));
 	json_object_set_new(model, "refused", is_refused ? refused_of(visit) : json_null());
 	json_object_set_new(model, "header", is_refused ? header_of(visit) : json_null());
 }
@@ -210,8 +200,8 @@ static const struct site_page pages[] = {
 		.query = "template from mode ",
 		.template = "submit",
 		.title = "Submit to {board.leaderboard.name}",
-		.reads = {{"board", "leaderboard.show", SITE_BOARD}, {"limits", "leaderboard.rate_limits", "name=/1"},
-			{"open", "leaderboard.devices", "name=/1", true}, {"devices", "device.list", "known=true", true},
+		.reads = {{"board", "leaderboard.show", SITE_BOARD}, {"open", "leaderboard.devices", "name=/1", true},
+			{"devices", "device.list", "known=true", true},
 			{"template", "leaderboard.template", "name=/1 lang=?template !?template", true},
 			{"from", "submission.show", "id=#from !#from", true}},
 		.finish = finish,

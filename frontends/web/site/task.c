@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "http/percent.h"
 #include "web/site/parts.h"
 
 #define CASES_MAX 200           /* tests, and benchmarks, that the page shows */
@@ -18,39 +17,20 @@
 
 /* ---- files ---- */
 
-/* The files of the task: [{"name", "language", "lines", "text": or null where it is long or not text}]. */
+/* The files of the task: [{"name", "text": or null where it is long or not text}]. */
 static json_t *
 files_of(const json_t *task)
 {
 	json_t *files = json_array();
 	size_t shown = 0;
 	json_object_each(json_object_get(task, "files"), name, contents) {
-		const json_t *text = json_object_get(contents, "text");
-		size_t size = json_string_length(text), lines = 0;
+		json_t *text = json_object_get(contents, "text");
+		size_t size = json_string_length(text);
 		bool fits = text && size <= TEXT_MAX && shown + size <= TEXTS_MAX;
 		shown += fits ? size : 0;
-		for (const char *at = json_string_value(text); at && *at; at++)
-			lines += *at == '\n';
-		json_array_append_new(files, json_pack("{s:s, s:s, s:I, s:O?}", "name", name, "language", site_language(name),
-										 "lines", (json_int_t)lines, "text", fits ? text : NULL));
+		json_array_append_new(files, json_pack("{s:s, s:O?}", "name", name, "text", fits ? text : NULL));
 	}
 	return files;
-}
-
-/* Its templates: [{"name", "query": the name in a query, "file_name", "language", "text"}]. */
-static json_t *
-templates_of(const json_t *task)
-{
-	json_t *templates = json_array();
-	json_object_each(json_object_get(task, "templates"), name, template) {
-		AUTO_BUF struct buf query = {0};
-		const char *file_name = json_text_or_empty(template, "file_name");
-		percent_add(&query, name);
-		json_array_append_new(
-			templates, json_pack("{s:s, s:s, s:s, s:s, s:O}", "name", name, "query", query.data, "file_name", file_name,
-						   "language", site_language(file_name), "text", json_object_get(template, "text")));
-	}
-	return templates;
 }
 
 /* ---- cases ---- */
@@ -160,13 +140,12 @@ finish_task(const struct visit *visit, json_t *model)
 	AUTO_FREE char *server = has_url ? web_address(visit->web, "") : NULL;
 	json_object_set(model, "markdown_source", json_object_get(leaderboard, "description"));
 	json_object_set_new(model, "markdown", json_null());
-	json_t *limits = site_filled(plan, "memory");
-	json_object_update_new(model,
-		json_pack("{s:s, s:O, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "server", server ? server : "https://THIS-SERVER",
-			"device", json_array_get(json_object_get(leaderboard, "gpu_types"), 0), "limits", limits, "files",
-			files_of(task), "templates", templates_of(task), "tests", cases_of(json_object_get(plan, "tests")),
-			"benchmarks", cases_of(json_object_get(plan, "benchmarks")), "runs", runs_of(task), "machines",
-			machines_of(board, json_object_get(model, "devices"))));
+	json_object_update_new(
+		model, json_pack("{s:s, s:O, s:O, s:o, s:o, s:o, s:o, s:o}", "server", server ? server : "https://THIS-SERVER",
+				   "device", json_array_get(json_object_get(leaderboard, "gpu_types"), 0), "limits", plan, "files",
+				   files_of(task), "tests", cases_of(json_object_get(plan, "tests")), "benchmarks",
+				   cases_of(json_object_get(plan, "benchmarks")), "runs", runs_of(task), "machines",
+				   machines_of(board, json_object_get(model, "devices"))));
 	json_object_del(model, "devices");
 }
 

@@ -17,16 +17,12 @@
 #include "web/site/parts.h"
 #include "web/visit/respond.h"
 
-#define TEXT_OF_IT(number) #number
-#define TEXT_OF(number) TEXT_OF_IT(number)
-#define DELETED_MAX 1000 /* submissions that one form deletes */
 #define WEEKS 53
 #define WEEK 7     /* days */
 #define SPACING 13 /* of cells, which are 10 wide */
 #define TOP 14     /* where the cells begin, below the months */
 #define DAY_S 86400
-#define LEVELS 4
-#define DAY_SIZE sizeof("2026-01-31")
+#define THURSDAY 3 /* days after Monday */
 
 /* ---- for all of these pages ---- */
 
@@ -64,68 +60,59 @@ is_shown(const struct visit *visit)
 
 /* ---- the days of activity of a year, as a picture ---- */
 
-static json_int_t
+static int
 level_of(json_int_t submissions)
 {
-	static const json_int_t least[LEVELS] = {1, 2, 4, 8};
-	json_int_t level = 0;
-	while (level < LEVELS && submissions >= least[level])
+	static const json_int_t least[] = {1, 2, 4, 8};
+	int level = 0;
+	while (level < (int)ARRAY_SIZE(least) && submissions >= least[level])
 		level++;
 	return level;
 }
 
-/* Adds a month's name where the first of it is in a week, but for the last ones, whose name would not fit. */
-static void
-add_month(json_t *months, const struct tm *date, int week)
+/* The first days of months that begin in the weeks, but for the last ones, whose names would not fit. New reference. */
+static json_t *
+months_of(int64_t begin_ms)
 {
-	char label[sizeof("Jan")];
-	if (date->tm_mday != 1 || week > WEEKS - 3)
-		return;
-	(void)strftime(label, sizeof(label), "%b", date);
-	json_array_append_new(months, json_pack("{s:i, s:s}", "x", week * SPACING, "label", label));
-}
-
-static void
-add_cell(json_t *cells, int day, json_int_t submissions, const char *date)
-{
-	json_array_append_new(
-		cells, json_pack("{s:i, s:i, s:I, s:o}", "x", day / WEEK * SPACING, "y", TOP + day % WEEK * SPACING, "level",
-				   level_of(submissions), "title",
-				   submissions ? json_sprintf("%s: %lld", date, (long long)submissions) : json_string("")));
+	json_t *months = json_array();
+	for (int day = 0; day < (WEEKS - 2) * WEEK; day++) {
+		char label[sizeof("Jan")];
+		struct tm date;
+		time_t at = (time_t)(begin_ms / 1000) + (time_t)day * DAY_S;
+		(void)gmtime_r(&at, &date);
+		(void)strftime(label, sizeof(label), "%b", &date);
+		if (date.tm_mday == 1)
+			json_array_append_new(months, json_pack("{s:i, s:s}", "x", day / WEEK * SPACING, "label", label));
+	}
+	return months;
 }
 
 /*
- * Adds to a model, of days [{"day": 2026-01-31, "submissions"}, …]: `days`, those of the 53 weeks until now; `total`, the
- * submissions on them; and `grid` {"width", "height", "months": [{"x", "label"}], "cells": [{"x", "y", "level": 0 to 4,
- * "title"}]}, a column for each week and a row for each day of it, Monday first.
+ * Adds to a model, of days [{"day": 2026-01-31, "submissions"}, …]: `days`, those of the 53 weeks until now, the newest first,
+ * with {"x", "y", "level": 1 to 4}, their places in a picture with a column for each week, which begins on Monday; `total`,
+ * the submissions on them; and `months` [{"x", "label"}].
  */
 static void
 add_activity(json_t *model, const json_t *days, int64_t now_ms)
 {
-	AUTO_JSON json_t *counts = json_object();
-	json_t *cells = json_array(), *months = json_array(), *shown = json_array();
-	time_t now = (time_t)(now_ms / 1000);
-	struct tm date;
-	(void)gmtime_r(&now, &date);
-	int count = (WEEKS - 1) * WEEK + (date.tm_wday + WEEK - 1) % WEEK + 1;
+	json_t *shown = json_array();
 	json_int_t total = 0;
-	json_array_each(days, one)
-		json_object_set(counts, json_text_or_empty(one, "day"), one);
-	for (int day = 0; day < count; day++) {
-		char text[DAY_SIZE];
-		time_t at = now - (time_t)(count - 1 - day) * DAY_S;
-		(void)gmtime_r(&at, &date);
-		(void)strftime(text, sizeof(text), "%Y-%m-%d", &date);
-		json_t *one = json_object_get(counts, text);
-		add_month(months, &date, day / WEEK);
-		add_cell(cells, day, member_int(one, "submissions"), text);
+	int64_t day_ms = INT64_C(1000) * DAY_S, today = now_ms / day_ms, at_ms;
+	/* The first day of 1970 was a Thursday. */
+	int64_t begin = today - (today + THURSDAY) % WEEK - (WEEKS - 1) * WEEK;
+	json_array_each(days, one) {
+		if (!format_parse_time(json_text_or_empty(one, "day"), &at_ms) || at_ms / day_ms < begin)
+			continue;
+		int64_t day = at_ms / day_ms - begin;
+		json_t *cell = json_copy(one);
+		json_object_update_new(
+			cell, json_pack("{s:I, s:I, s:i}", "x", day / WEEK * SPACING, "y", TOP + day % WEEK * SPACING, "level",
+					  level_of(member_int(one, "submissions"))));
+		json_array_insert_new(shown, 0, cell);
 		total += member_int(one, "submissions");
-		if (one)
-			json_array_insert(shown, 0, one);
 	}
 	json_object_update_new(
-		model, json_pack("{s:o, s:I, s:{s:i, s:i, s:o, s:o}}", "days", shown, "total", total, "grid", "width",
-				   WEEKS * SPACING, "height", TOP + WEEK * SPACING, "months", months, "cells", cells));
+		model, json_pack("{s:o, s:I, s:o}", "days", shown, "total", total, "months", months_of(begin * day_ms)));
 }
 
 /* ---- rankings ---- */
@@ -177,78 +164,19 @@ finish_page(const struct visit *visit, json_t *model)
 
 /* ---- submissions ---- */
 
-static void
-add_option(json_t *options, const char *value, const char *chosen)
-{
-	json_array_append_new(options, json_pack("{s:s, s:b}", "value", value, "selected", strcmp(value, chosen) == 0));
-}
-
-/* Of the page of a list those with the chosen state, and what a form chooses. */
+/* What the form chooses. */
 static void
 finish_submissions(const struct visit *visit, json_t *model)
 {
-	static const char *const all[] = {"queued", "running", "passed", "failed", "timed_out", "error", "cancelled"};
 	const char *board = site_query(visit, "board"), *state = site_query(visit, "state");
-	json_t *rows = json_array(), *boards = json_array(), *states = json_array();
-	size_t listed = json_array_size(json_object_get(model, "submissions"));
-	json_int_t page = site_page_number(visit);
-	json_array_each(json_object_get(model, "submissions"), row)
-		if (!state || member_is(row, "state", state))
-			json_array_append(rows, row);
+	json_t *boards = json_array();
 	json_array_each(json_object_get(model, "leaderboards"), one)
-		add_option(boards, json_text_or_empty(one, "name"), board ? board : "");
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		add_option(states, all[i], state ? state : "");
+		json_array_append_new(boards, json_pack("{s:O, s:b}", "name", json_object_get(one, "name"), "selected",
+										  board && member_is(one, "name", board)));
 	finish_own(visit, model);
 	json_object_update_new(model,
-		json_pack("{s:o, s:o, s:o, s:{s:s, s:s}, s:I, s:I, s:I}", "rows", rows, "boards", boards, "states", states,
-			"filter", "board", board ? board : "", "state", state ? state : "", "listed", (json_int_t)listed, "from",
-			(page - 1) * SITE_ROWS + 1, "to", (page - 1) * SITE_ROWS + (json_int_t)listed));
+		json_pack("{s:o, s:s, s:s}", "boards", boards, "board", board ? board : "", "state", state ? state : ""));
 	site_add_pages(visit, model, json_object_get(model, "submissions"));
-}
-
-static void delete_next(struct visit *visit, json_t *result);
-
-static json_int_t
-count_one(struct visit *visit, const char *what)
-{
-	json_int_t count = member_int(visit->data, what) + 1;
-	json_object_set_new(visit->data, what, json_integer(count));
-	return count;
-}
-
-/* A submission that may not be deleted, or is already gone, is left. */
-static bool
-keep_one(struct visit *visit, const struct kettle_error *err)
-{
-	if (err->code != KETTLE_EACCES && err->code != KETTLE_ENOENT)
-		return false;
-	(void)count_one(visit, "kept");
-	delete_next(visit, NULL);
-	return true;
-}
-
-static void
-on_newest(struct visit *visit, json_t *rows)
-{
-	const json_t *row = json_array_get(rows, 0);
-	visit->mend = row ? keep_one : NULL;
-	if (row)
-		visit_call(visit, "submission.delete", json_pack("{s:O}", "id", json_object_get(row, "id")), delete_next);
-	else
-		site_done(visit, rows);
-}
-
-/* Deletes the newest submission of those that are not kept, and so on. */
-static void
-delete_next(struct visit *visit, json_t *result)
-{
-	visit->mend = NULL;
-	if (count_one(visit, "deleted") > DELETED_MAX)
-		site_done(visit, result);
-	else
-		visit_call(visit, "submission.list",
-			json_pack("{s:i, s:I}", "limit", 1, "offset", member_int(visit->data, "kept")), on_newest);
 }
 
 /* ---- tokens ---- */
@@ -285,7 +213,7 @@ static const struct site_page pages[] = {
 		.template = "user_submissions",
 		.title = "Your submissions",
 		.data = "/api/v1/submission.list",
-		.reads = {{"submissions", "submission.list", "leaderboard=?board limit=100 offset=+100"},
+		.reads = {{"submissions", "submission.list", "leaderboard=?board state=?state limit=100 offset=+100"},
 			{"leaderboards", "leaderboard.list", "all=true short=true"}},
 		.finish = finish_submissions,
 		OWN},
@@ -296,7 +224,7 @@ static const struct site_page pages[] = {
 		.sentence =
 			"This deletes your {account.submissions} submissions, with their code and results; those that run are "
 			"cancelled. They leave the rankings. What was marked as a cheat stays, and rate limits still count what is "
-			"deleted. At most " TEXT_OF(DELETED_MAX) " are deleted at once. This cannot be undone.",
+			"deleted. This cannot be undone.",
 		.button = "Delete my submissions",
 		.back = "../settings",
 		OWN},
@@ -344,7 +272,7 @@ static const struct site_page pages[] = {
 };
 
 static const struct site_form forms[] = {
-	{.path = "user/*/submissions/delete", .run = delete_next, .next = "../submissions"},
+	{.path = "user/*/submissions/delete", .command = "submission.delete_own", .next = "../submissions"},
 	{.path = "user/*/tokens", .command = "token.create", .args = "name=::name expires=:expires"},
 	{.path = "user/*/tokens/*", .command = "token.revoke", .args = "name=/3", .next = "../tokens"},
 	{.path = "user/*/settings", .command = "user.update", .args = "profile=::profile", .next = "settings"},

@@ -4,6 +4,7 @@
 
 #include "web/site/site.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +12,10 @@
 #include "base/json_access.h"
 #include "base/number.h"
 #include "base/xalloc.h"
+#include "common/format.h"
 #include "web/accounts/session.h"
 #include "web/api/api.h"
+#include "web/visit/caller.h"
 
 #define DECIMAL 10
 #define PAGE_NUMBER_MAX 1000000
@@ -57,6 +60,18 @@ const char *
 site_user(const struct visit *visit)
 {
 	return session_user(visit);
+}
+
+bool
+site_has_role(const struct visit *visit, const char *role)
+{
+	return member_is(visit->actor, STORED_ROLE, role);
+}
+
+bool
+site_operates(const struct visit *visit)
+{
+	return site_has_role(visit, "creator") || site_has_role(visit, "admin");
 }
 
 json_t *
@@ -122,6 +137,14 @@ source_value(const struct visit *visit, const json_t *argument, const char *sour
 	return text ? api_value(argument, text) : NULL;
 }
 
+/* The values of an argument that takes several, between commas. New reference. */
+static json_t *
+listed(const json_t *argument, json_t *value_take)
+{
+	AUTO_JSON json_t *value = value_take;
+	return json_is_string(value) ? site_list(json_string_value(value), ",", argument) : json_pack("[O]", value);
+}
+
 json_t *
 site_read_args(const struct visit *visit, const struct site_read *read)
 {
@@ -142,28 +165,13 @@ site_read_args(const struct visit *visit, const struct site_read *read)
 		if (is_needed || !value)
 			json_decref(value);
 		else
-			json_object_set_new(args, name, member_true(argument, "repeated") ? json_pack("[o]", value) : value);
+			json_object_set_new(args, name, member_true(argument, "repeated") ? listed(argument, value) : value);
 		at += len + (at[len] == ' ');
 	}
 	return STEAL(args);
 }
 
 /* ---- what several pages show ---- */
-
-const char *
-site_language(const char *name)
-{
-	static const struct {
-		const char *ending, *language;
-	} known[] = {{"c", "c"}, {"h", "cpp"}, {"cc", "cpp"}, {"cpp", "cpp"}, {"cxx", "cpp"}, {"hpp", "cpp"}, {"cu", "cpp"},
-		{"cuh", "cpp"}, {"hip", "cpp"}, {"py", "python"}, {"yml", "yaml"}, {"yaml", "yaml"}, {"diff", "diff"},
-		{"patch", "diff"}};
-	const char *dot = strrchr(name, '.');
-	for (size_t i = 0; dot && i < ARRAY_SIZE(known); i++)
-		if (strcmp(dot + 1, known[i].ending) == 0)
-			return known[i].language;
-	return "none";
-}
 
 const char *
 site_medal(json_int_t rank)
@@ -173,15 +181,25 @@ site_medal(json_int_t rank)
 }
 
 json_t *
-site_filled(const json_t *object, const char *names)
+site_change(double percent, const json_t *significant)
 {
-	json_t *copy = json_copy((json_t *)object);
-	for (size_t len; *names; names += len + (names[len] == ' ')) {
-		len = strcspn(names, " ");
-		if (!json_object_getn(copy, names, len))
-			json_object_setn_new(copy, names, len, json_null());
-	}
-	return copy;
+	char text[FORMAT_SIZE];
+	bool is_noise = json_is_false(significant);
+	if (!isfinite(percent))
+		return json_null();
+	format_change(percent, text);
+	bool is_far = !strchr(text, '%'), is_same = strcmp(text, "0 %") == 0;
+	const char *word = percent < 0 ? "less time" : "more time";
+	return json_pack("{s:o, s:s}", "text",
+		is_noise                ? json_sprintf("%s, within noise", text)
+		: is_same               ? json_string("the same")
+		: is_far && percent < 0 ? json_sprintf("%.3g times as fast", 1 / (1 + percent / 100))
+		: is_far                ? json_sprintf("%s the time", text)
+								: json_sprintf("%s %s", text + strspn(text, "+-"), word),
+		"class",
+		is_noise || is_same ? "quiet"
+		: percent < 0       ? "good"
+							: "bad");
 }
 
 void
@@ -190,16 +208,4 @@ site_add_pages(const struct visit *visit, json_t *model, const json_t *rows)
 	json_int_t page = site_page_number(visit);
 	json_object_set_new(model, "newer", page > 1 ? json_integer(page - 1) : json_null());
 	json_object_set_new(model, "older", json_array_size(rows) == SITE_ROWS ? json_integer(page + 1) : json_null());
-}
-
-json_t *
-site_rows(const json_t *map)
-{
-	json_t *rows = json_array();
-	json_object_each(map, name, value)
-		json_array_append_new(rows, json_pack("{s:s, s:O}", "name", name, "value", value));
-	if (json_array_size(rows) > 0)
-		return rows;
-	json_decref(rows);
-	return json_null();
 }

@@ -42,8 +42,9 @@ static void
 on_checked(void *arg, const struct kettle_error *err, json_t *result)
 {
 	AUTO_FREE struct check *check = arg;
-	json_t *actor = json_object_get(result, "actor");
+	AUTO_JSON json_t *actor = json_copy(json_object_get(result, "actor"));
 	const char *expires = json_text_or_null(result, "expires");
+	json_object_set(actor, STORED_ROLE, json_object_get(result, "role"));
 	int64_t left_ms = expires ? callers_ms_until(check->web->host, expires) : CALLERS_KEEP_MS;
 	if (err->code == 0)
 		recent_put(check->web->tokens, check->hash, json_incref(actor),

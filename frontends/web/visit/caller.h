@@ -8,7 +8,8 @@
 #include "web/visit/web.h"
 
 #define CALLERS_KEEP_MS 60000
-#define SESSION "kettle" /* the cookie of a browser's session, which is a token of the core */
+#define STORED_ROLE "stored_role" /* member of an actor: for what a page offers; the core decides by its own */
+#define SESSION "kettle"          /* the cookie of a browser's session, which is a token of the core */
 
 /* actor: the caller, or the web's `anonymous`; borrowed. err->code not 0: the credential is no good, or cannot be checked. */
 typedef void (*caller_fn)(void *arg, const json_t *actor, const struct kettle_error *err);

@@ -11,6 +11,7 @@ struct recent;
 struct visits;
 struct pages;
 struct feeds;
+struct rendering;
 
 #define WEB_RECENT_MAX 4096 /* entries of each `struct recent` */
 
@@ -30,7 +31,8 @@ struct web {
 	struct pages *pages;        /* pages.h */
 	struct feeds *feeds;        /* feeds.h */
 	const struct site_part *const *parts; /* site/parts.h */
-	json_t *records;                      /* the loop's: see site/live.c */
+	struct rendering *renderings;         /* the loop's: see site/site.c */
+	json_t *docs;                         /* the loop's: see site/docs.c; NULL until they are read */
 };
 
 /* The address of a path below the option `url`. New string. [any] */

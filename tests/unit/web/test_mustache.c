@@ -56,6 +56,39 @@ test_values(void **state)
 }
 
 static void
+test_maps(void **state)
+{
+	(void)state;
+	renders("{{#m*}}{{name}}={{value}};{{/m*}}{{^e*}}none{{/e*}}", "{\"m\": {\"a\": 1, \"<\": \"b\"}, \"e\": {}}",
+		"a=1;&#60;=b;none", NULL);
+	renders("{{#m*}}{{#value*}}{{name}}{{value}}{{/value*}}{{/m*}}", "{\"m\": {\"name\": {\"x\": 2}}}", "x2", NULL);
+}
+
+/* A member that an object lacks is not that of the section around it. */
+static void
+test_optional(void **state)
+{
+	(void)state;
+	static const char *const model = "{\"x\": \"outer\", \"o\": {\"y\": {\"z\": 1}}, \"l\": [{\"x\": 2}, {}]}";
+	renders("{{#o}}{{x}}{{#y}}{{.z}}{{/y}}{{/o}}", model, "outer1", NULL);
+	renders("{{#o}}{{#.x}}{{x}}{{/.x}}{{^.x}}-{{/.x}}{{/o}}", model, "-", ".x");
+	renders("{{#l}}{{.x}}{{#x?1}}{{.x}}{{/x?1}},{{/l}}", model, "22,,", ".x");
+	renders("{{#o}}{{.x?is|is not}} {{.y.z}}{{/o}}", model, "is not 1", ".x");
+}
+
+static void
+test_sentences(void **state)
+{
+	(void)state;
+	renders("{{s:sentence}}", "{\"s\": \"No `<a>` and `b`, `c\"}", "No <code>&#60;a&#62;</code> and <code>b</code>, `c",
+		NULL);
+	renders(
+		"{{#l}}{{.:sentence}}{{/l}}{{e:sentence}}", "{\"l\": [\"`\", \"``\"], \"e\": \"\"}", "`<code></code>", NULL);
+	renders("{{f:language}} {{g:language}} {{h:language}}", "{\"f\": \"a.b.cuh\", \"g\": \"Makefile\", \"h\": \"x.\"}",
+		"cpp none none", NULL);
+}
+
+static void
 test_sections(void **state)
 {
 	(void)state;
@@ -140,6 +173,9 @@ test_check(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_escaping),
 	cmocka_unit_test(test_values),
+	cmocka_unit_test(test_maps),
+	cmocka_unit_test(test_optional),
+	cmocka_unit_test(test_sentences),
 	cmocka_unit_test(test_sections),
 	cmocka_unit_test(test_names),
 	cmocka_unit_test(test_cells),

@@ -19,6 +19,7 @@
 #include "lib/unit_test.h"
 #include "web/render/mustache.h"
 #include "web/site/parts.h"
+#include "web/visit/caller.h"
 
 #define NOW_MS INT64_C(1800000000123)
 #define A_TIME "2027-01-15T07:00:00.000Z"
@@ -218,7 +219,17 @@ utc_ms(const struct kettle_host *host)
 	return NOW_MS;
 }
 
-static const struct kettle_host host = {.monotonic_ms = monotonic_ms, .utc_ms = utc_ms};
+static const json_t *
+list_answers(const struct kettle_host *given)
+{
+	static json_t *answers;
+	(void)given;
+	answers = answers ? answers : command_answers(commands);
+	return answers;
+}
+
+static const struct kettle_host host = {
+	.version = "1", .monotonic_ms = monotonic_ms, .utc_ms = utc_ms, .answers = list_answers};
 
 struct fake {
 	struct http_server server;
@@ -295,7 +306,8 @@ fake_open(struct fake *fake, const struct site_page *page, bool user, bool full)
 	fake->visit = (struct visit){.web = &fake->web,
 		.request = &fake->request,
 		.about = page,
-		.actor = user ? json_pack("{s:s}", "name", PLAIN) : json_incref(fake->web.anonymous)};
+		.actor =
+			user ? json_pack("{s:s, s:s}", "name", PLAIN, STORED_ROLE, "admin") : json_incref(fake->web.anonymous)};
 	AUTO_JSON json_t *query = full ? query_of(page, PLAIN) : json_object();
 	fake->visit.data =
 		json_pack("{s:O, s:O, s:{s:O, s:O}}", "path", path, "query", query, "model", "query", query, "path", path);
@@ -304,7 +316,8 @@ fake_open(struct fake *fake, const struct site_page *page, bool user, bool full)
 static void
 fake_close(struct fake *fake)
 {
-	json_decref_all(fake->visit.actor, fake->visit.data, fake->web.options, fake->web.anonymous, fake->web.commands);
+	json_decref_all(fake->visit.actor, fake->visit.data, fake->web.options, fake->web.anonymous, fake->web.commands,
+		fake->web.docs);
 	(void)pthread_mutex_destroy(&fake->server.lock);
 	free(fake->url);
 }

@@ -33,9 +33,11 @@ const kettle = {
 				opened = true;
 				pause = 1000;
 			};
-			source.onerror = () => { /* The browser connects again by itself, but after an answer that is none. */
-				if (source && source.readyState === EventSource.CLOSED)
-					timer = setTimeout(open, pause = Math.min(2 * pause, 300000));
+			source.onerror = () => { /* The browser connects again by itself, but after an answer that is none: what is followed may have gone. */
+				if (!source || source.readyState !== EventSource.CLOSED)
+					return;
+				timer = setTimeout(open, pause = Math.min(2 * pause, 300000));
+				handlers.reset?.();
 			};
 			for (const kind of kettle.kinds)
 				source.addEventListener(kind, take(handlers.event));

@@ -66,12 +66,12 @@ const charts = {
 			return {label: table.dataset.line, data, stepped: true, borderColor: color, backgroundColor: color, borderWidth: i ? 1.5 : 2.5,
 				borderDash: i ? [6, 3] : [], pointStyle: marks[i % marks.length], pointRadius: data.map((point) => point.text ? 4 : 0)};
 		});
-		Chart.getChart(canvas)?.destroy(); /* of other colours */
 		new Chart(canvas, {type: "line", data: {datasets: sets}, options: charts.options(style, sets.flatMap((set) => set.data), sets.length > 1)});
 	},
 
 	all() {
 		const until = Date.parse(document.getElementById("trend")?.dataset.deadline);
+		Object.values(Chart.instances).forEach((chart) => chart.destroy()); /* of other colours, or of rows that have changed */
 		for (const canvas of document.querySelectorAll(".chart canvas"))
 			charts.draw(canvas, Math.min(Date.now(), until || Infinity));
 	},
@@ -81,6 +81,7 @@ const charts = {
 			return;
 		charts.all();
 		matchMedia("(prefers-color-scheme: dark)").addEventListener("change", charts.all);
+		document.addEventListener("kettle:renewed", charts.all);
 	},
 };
 document.addEventListener("DOMContentLoaded", charts.start);
