@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The API as a page. */
+/* The API as a page, without a script. */
 #include <config.h>
 
 #include "web/api/openapi.h"
@@ -12,6 +12,7 @@ finish(const struct visit *visit, json_t *model)
 	if (!web->docs)
 		web->docs = openapi_model(web);
 	json_object_update(model, web->docs);
+	json_object_set_new(json_object_get(json_object_get(model, "site"), "assets"), "kettle", json_null());
 }
 
 static const struct site_page pages[] = {
