@@ -134,6 +134,33 @@ fair_queue_take(struct fair_queue *queue)
 	return item;
 }
 
+/* The user's first job that is wanted; NULL: there is none. */
+static struct fair_queue_item *
+first_wanted(const struct fair_queue_user *user, bool (*wanted)(struct fair_queue_item *item, void *arg), void *arg)
+{
+	struct rank_node *job = rank_tree_first(user->jobs);
+	while (job && !wanted((struct fair_queue_item *)job, arg))
+		job = rank_tree_next(user->jobs, job->key);
+	return (struct fair_queue_item *)job;
+}
+
+/* Serving a later slot does not advance the queue's time, which is that of the slots that are left out. */
+struct fair_queue_item *
+fair_queue_take_where(struct fair_queue *queue, bool (*wanted)(struct fair_queue_item *item, void *arg), void *arg)
+{
+	struct rank_node *node = rank_tree_first(queue->slots);
+	for (; node; node = rank_tree_next(queue->slots, node->key)) {
+		const struct fair_queue_user *user = ((const struct slot *)node)->user;
+		/* Only the first slot of each user counts. */
+		struct fair_queue_item *item = node->key.first == user->turn ? first_wanted(user, wanted, arg) : NULL;
+		if (!item)
+			continue;
+		drop(queue, item, 0, user->turn + 1);
+		return item;
+	}
+	return NULL;
+}
+
 void
 fair_queue_remove(struct fair_queue *queue, struct fair_queue_item *item)
 {

@@ -4,13 +4,14 @@
 
 #include "engine/rank_tree.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /*
  * Start-time fair queueing with jobs of equal weight: each user has a list of jobs in order, and a turn. The user with
  * the lowest turn is next, and each served job moves that turn by one. A user who comes back has collected no turns
- * while away. Every function costs O(log jobs).
+ * while away. Every function but fair_queue_take_where costs O(log jobs).
  */
 struct fair_queue;
 
@@ -29,6 +30,12 @@ void fair_queue_free(struct fair_queue *queue); /* items stay the caller's; NULL
 void fair_queue_add(struct fair_queue *queue, int64_t user, int64_t order, struct fair_queue_item *item);
 /* Takes out and returns the next job; NULL: the queue is empty. */
 struct fair_queue_item *fair_queue_take(struct fair_queue *queue);
+/*
+ * Takes out and returns the first job that is wanted of the user who is next among those who have one; NULL: there is
+ * none. Costs O(jobs log jobs).
+ */
+struct fair_queue_item *fair_queue_take_where(
+	struct fair_queue *queue, bool (*wanted)(struct fair_queue_item *item, void *arg), void *arg);
 /* Takes out a job. Does nothing if it is not queued. */
 void fair_queue_remove(struct fair_queue *queue, struct fair_queue_item *item);
 size_t fair_queue_length(const struct fair_queue *queue);

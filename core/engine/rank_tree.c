@@ -108,6 +108,18 @@ rank_tree_first(struct rank_node *tree)
 	return tree;
 }
 
+struct rank_node *
+rank_tree_next(struct rank_node *tree, struct rank_key key)
+{
+	struct rank_node *next = NULL;
+	while (tree) {
+		bool above = below(key, tree->key);
+		next = above ? tree : next;
+		tree = above ? tree->left : tree->right;
+	}
+	return next;
+}
+
 size_t
 rank_tree_rank(const struct rank_node *tree, struct rank_key key)
 {

@@ -24,6 +24,8 @@ void rank_tree_add(struct rank_node **tree, struct rank_node *node, struct rank_
 struct rank_node *rank_tree_remove(struct rank_node **tree, struct rank_key key);
 /* The lowest element; NULL: the tree is empty. */
 struct rank_node *rank_tree_first(struct rank_node *tree);
+/* The element with the next key above this one; NULL: there is none. */
+struct rank_node *rank_tree_next(struct rank_node *tree, struct rank_key key);
 /* The number of elements with a lower key. */
 size_t rank_tree_rank(const struct rank_node *tree, struct rank_key key);
 size_t rank_tree_count(const struct rank_node *tree);

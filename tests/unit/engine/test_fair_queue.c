@@ -3,6 +3,7 @@
 #include <config.h>
 
 #include "engine/fair_queue.h"
+#include "base/cleanup.h"
 #include "lib/unit_test.h"
 
 #include <stdlib.h>
@@ -220,6 +221,39 @@ test_places_are_those_of_a_walk(void **state)
 	fair_queue_free(queue);
 }
 
+static bool
+is_even(struct fair_queue_item *item, void *arg)
+{
+	++*(int *)arg;
+	return ((struct job *)item)->number % 2 == 0;
+}
+
+/* Users with a wanted job are served in turns, and what is not wanted keeps its place. */
+static void
+test_only_some(void **state)
+{
+	static const int users[] = {1, 1, 1, 2, 2, 3}, numbers[] = {1, 2, 4, 3, 6, 5}, taken[] = {1, 4, 2};
+	(void)state;
+	struct fair_queue *queue = fair_queue_new();
+	struct job jobs[ARRAY_SIZE(users)];
+	int asked = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(users); i++)
+		add(queue, &jobs[i], users[i], numbers[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+		assert_ptr_equal(fair_queue_take_where(queue, is_even, &asked), &jobs[taken[i]].item);
+	asked = 0;
+	assert_null(fair_queue_take_where(queue, is_even, &asked));
+	assert_int_equal(asked, 3); /* each job that is left, once */
+	assert_int_equal(fair_queue_length(queue), 3);
+	/* User 3 has had no turn, user 2 one, user 1 two. */
+	assert_int_equal(fair_queue_position(queue, &jobs[0].item), 2);
+	assert_ptr_equal(fair_queue_take(queue), &jobs[5].item);
+	assert_ptr_equal(fair_queue_take(queue), &jobs[3].item);
+	assert_ptr_equal(fair_queue_take(queue), &jobs[0].item);
+	assert_null(fair_queue_take_where(queue, is_even, &asked));
+	fair_queue_free(queue);
+}
+
 static void
 test_remove_twice(void **state)
 {
@@ -241,6 +275,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_back_in_order),
 	cmocka_unit_test(test_places_are_kept),
 	cmocka_unit_test(test_places_are_those_of_a_walk),
+	cmocka_unit_test(test_only_some),
 	cmocka_unit_test(test_remove_twice),
 };
 
