@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/gpu_fitness.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "commands/local_job.h"
@@ -139,6 +140,20 @@ on_watch(void *arg)
 	runner->ops->cancel(runner->self, ref); /* may free c */
 }
 
+/* A run that passed fails where a GPU was unfit to score. */
+static void
+check_fitness(const struct calibration_run *c, const struct completion *completion, struct verdict *verdict)
+{
+	AUTO_JSON json_t *causes = json_array();
+	AUTO_BUF struct buf text = {0};
+	gpu_words_add_unfit(causes, completion->unfit, NULL);
+	if (verdict->state != VERDICT_PASSED || strcmp(c->mode, "benchmark") != 0 || json_array_size(causes) == 0)
+		return;
+	gpu_words_explain(causes, &text);
+	verdict->state = VERDICT_ERROR;
+	(void)kettle_fail(&verdict->why, KETTLE_EUNAVAIL, "The GPU was not fit to score: %s.", text.data);
+}
+
 static void
 on_done(struct inflight_job *job, const struct completion *completion)
 {
@@ -147,6 +162,7 @@ on_done(struct inflight_job *job, const struct completion *completion)
 	const json_t *machine = completion->system;
 	AUTO_VERDICT struct verdict *verdict =
 		verdict_make(c->languages, json_object_get(c->bundle, "task"), c->plan, completion, NULL);
+	check_fitness(c, completion, verdict);
 	bool passed = verdict->state == VERDICT_PASSED;
 	plan_free(STEAL(c->plan));
 	if (passed && json_is_object(machine) && !c->machine)
@@ -179,6 +195,8 @@ calibrate_run(struct calibration_run *c, const json_t *bundle, calibrate_done ra
 	json_t *expect = json_object_get(calibrate_unit(c), "expect");
 	if (expect) /* where another machine may come each time, it is of the model that submissions run on */
 		(void)json_object_set(device, "expect", expect);
+	if (strcmp(c->mode, "benchmark") == 0) /* every score depends on these times */
+		(void)json_object_set_new(device, "score", json_true());
 	c->bundle = bundle;
 	c->ran = ran;
 	c->job = (struct inflight_job){.event = on_calibrate_event, .done = on_done};

@@ -12,10 +12,12 @@
 #include "commands/handlers.h"
 
 #include "base/cleanup.h"
+#include "base/gpu_fitness.h"
 #include "base/json_access.h"
 #include "base/nearest.h"
 #include "base/xalloc.h"
 #include "commands/local_job.h"
+#include "judge/unit_facts.h"
 #include "session/core.h"
 
 #include <limits.h>
@@ -192,12 +194,42 @@ inquiry_taken(struct inquiry_request *request, int rc, struct kettle_error *err)
 
 /* ---- device.doctor ---- */
 
+/* Whether a unit's GPU is fit to score by its machine's greeting. named: {"unit", "gpu"}. New reference. */
+static json_t *
+score_of(const json_t *named, const json_t *greeting)
+{
+	AUTO_JSON json_t *facts = unit_facts(named, greeting);
+	json_t *gpu = json_object_get(facts, "gpu");
+	const json_t *causes = json_object_get(gpu, "unfit");
+	const char *missing = json_text_or_null(facts, "gpu_error");
+	AUTO_BUF struct buf why = {0}, note = {0};
+	gpu_words_explain(causes, &why);
+	gpu_words_explain(json_object_get(gpu, "remarks"), &note);
+	if (!json_is_array(causes))
+		buf_adds(&why, missing ? missing : "its machine does not report whether it is fit");
+	return json_pack("{s:O, s:O, s:b, s:s*, s:s*, s:O*}", "unit", json_object_get(named, "unit"), "gpu",
+		json_object_get(named, "gpu"), "fit", why.len == 0, "why", why.len ? why.data : NULL, "note",
+		note.len ? note.data : NULL, "facts", gpu);
+}
+
+/* Adds to a machine whether the GPUs of its units are fit, or why it did not answer. */
+static void
+add_scores(json_t *machine, const json_t *place)
+{
+	const json_t *greeting = json_object_get(place, "answer");
+	json_t *list = greeting ? json_array() : NULL;
+	json_array_each(greeting ? json_object_get(place, "gpus") : NULL, named)
+		(void)json_array_append_new(list, score_of(named, greeting));
+	json_object_set_new(machine, "score", list);
+}
+
 static json_t *
 conclude_doctor(struct inquiry *inquiry)
 {
 	json_t *machines = json_array();
 	json_array_each(inquiry->places, place) {
-		AUTO_JSON json_t *report = json_copy(json_object_get(place, "answer"));
+		bool score = json_object_get(place, "gpus");
+		AUTO_JSON json_t *report = score ? NULL : json_copy(json_object_get(place, "answer"));
 		json_t *text = json_object_get(report, "text");
 		json_t *obstacles = find_obstacles(inquiry, place);
 		json_t *machine = json_pack("{s:O, s:O, s:O*, s:O*, s:o*}", "units", json_object_get(place, "units"), "runner",
@@ -207,9 +239,22 @@ conclude_doctor(struct inquiry *inquiry)
 			(void)json_object_del(report, "text");
 		if (report)
 			(void)json_object_set(machine, "report", report);
+		if (score)
+			add_scores(machine, place);
 		(void)json_array_append_new(machines, machine);
 	}
 	return json_pack("{s:o}", "machines", machines);
+}
+
+/* Adds the unit, and its GPUs, to a machine. */
+static void
+add_unit(json_t *machine, const json_t *unit)
+{
+	AUTO_JSON json_t *gpus = unit_gpus(json_object_get(unit, "config"));
+	(void)json_array_append(json_object_get(machine, "units"), json_object_get(unit, "unit"));
+	json_array_each(gpus, gpu)
+		(void)json_array_append_new(json_object_get(machine, "gpus"),
+			json_pack("{s:O, s:O}", "unit", json_object_get(unit, "unit"), "gpu", gpu));
 }
 
 /* Adds the unit to its machine, or as a new machine. */
@@ -222,15 +267,17 @@ add_machine(const struct core *core, json_t *machines, const json_t *unit)
 		const json_t *other = json_object_get(machine, "config");
 		if (runner && local_job_runner(core, other) == runner && runner->ops->same_machine &&
 			runner->ops->same_machine(runner->self, other, config)) {
-			(void)json_array_append(json_object_get(machine, "units"), json_object_get(unit, "unit"));
+			add_unit(machine, unit);
 			return;
 		}
 	}
-	(void)json_array_append_new(machines, json_pack("{s:[O], s:O, s:O}", "units", json_object_get(unit, "unit"),
-											  "runner", json_object_get(unit, "runner"), "config", config));
+	json_t *made = json_pack(
+		"{s:[], s:[], s:O, s:O}", "units", "gpus", "runner", json_object_get(unit, "runner"), "config", config);
+	add_unit(made, unit);
+	(void)json_array_append_new(machines, made);
 }
 
-/* The machines of the units that have the name, or whose device has it: [{"units", "runner", "config"}]. */
+/* The machines of the units that have the name, or whose device has it: [{"units", "gpus", "runner", "config"}]. */
 static int
 choose_machines(const struct core *core, const char *name, json_t **ret_machines, struct kettle_error *err)
 {
@@ -253,19 +300,23 @@ choose_machines(const struct core *core, const char *name, json_t **ret_machines
 	return 0;
 }
 
+/* score: asks for the greeting of the machine's kettle-exec alone, which comes at once and knows what runs there. */
 static void
-ask_doctor(struct inquiry *inquiry, const struct core *core, const json_t *machine)
+ask_doctor(struct inquiry *inquiry, const struct core *core, const json_t *machine, bool score)
 {
 	struct kettle_error err = {0};
-	AUTO_JSON json_t *config = json_incref(json_object_get(machine, "config"));
+	json_t *config = json_object_get(machine, "config");
+	AUTO_JSON json_t *section = score ? unit_brief(config) : json_incref(config);
 	const struct runner *runner = local_job_runner(core, config);
-	struct inquiry_request *request =
-		inquiry_request(inquiry, json_pack("{s:O, s:O}", "units", json_object_get(machine, "units"), "runner",
-									 json_object_get(machine, "runner")));
-	int rc = !runner || !runner->ops->doctor ? kettle_fail(&err, KETTLE_EUNAVAIL,
-												   "The runner `%s` cannot run `kettle-exec --doctor` on its machines.",
-												   json_text_or_empty(machine, "runner"))
-											 : runner->ops->doctor(runner->self, config, on_asked, request, &err);
+	struct inquiry_request *request = inquiry_request(
+		inquiry, json_pack("{s:O, s:O, s:O*}", "units", json_object_get(machine, "units"), "runner",
+					 json_object_get(machine, "runner"), "gpus", score ? json_object_get(machine, "gpus") : NULL));
+	int rc = 0;
+	if (!runner || !(score ? runner->ops->describe : runner->ops->doctor))
+		rc = kettle_fail(&err, KETTLE_EUNAVAIL, "The runner `%s` cannot %s its machines.",
+			json_text_or_empty(machine, "runner"), score ? "describe" : "run `kettle-exec --doctor` on");
+	else
+		rc = (score ? runner->ops->describe : runner->ops->doctor)(runner->self, section, on_asked, request, &err);
 	inquiry_taken(request, rc, &err);
 }
 
@@ -280,7 +331,7 @@ cmd_device_doctor(struct core *core, const struct actor *actor, const json_t *ar
 	}
 	struct inquiry *inquiry = inquiry_begin(core, actor, conclude_doctor, answer, arg);
 	json_array_each(machines, machine)
-		ask_doctor(inquiry, core, machine);
+		ask_doctor(inquiry, core, machine, member_true(args, "score"));
 	inquiry_release(inquiry);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/cleanup.h"
+#include "base/gpu_fitness.h"
 #include "base/ranking_columns.h"
 #include "commands/command_parts.h"
 #include "model/board.h"
@@ -23,11 +24,24 @@ static const char *const stages[] = {
 		MEMBER("high", SHAPE_NUMBER, .unit = "s", .null = true)
 #define SCORE MEMBER("score", SHAPE_NUMBER, .unit = "s", .null = true), INTERVAL
 #define STATUS(word) MEMBER("status", SHAPE_STRING, .choices = (const char *const[]){word, NULL})
-static const char *const obstacle_causes[] = {"unreachable", "operator", NULL};
+static const char *const obstacle_causes[] = {"unreachable", "operator", "unfit", NULL};
+/* base/gpu_fitness.h */
+static const char *const unfit_causes[] = {
+#define X(name, word, text) word,
+	GPU_UNFIT_CAUSES(X)
+#undef X
+		NULL};
+static const char *const gpu_remarks[] = {
+#define X(name, word, text) word,
+	GPU_REMARKS(X)
+#undef X
+		NULL};
 static const struct shape obstacle_shape[] = {MEMBER("unit", SHAPE_STRING),
 	MEMBER("cause", SHAPE_STRING, .choices = obstacle_causes,
-		.help = "operator: no job runs on the unit until the operator corrects the fault"),
-	MEMBER("since", SHAPE_TIME), MEMBER("error", SHAPE_STRING), {0}};
+		.help = "operator: no job runs on the unit until the operator corrects the fault; unfit: no ranked job runs "
+				"until its GPU is fit to score"),
+	MEMBER("since", SHAPE_TIME), MEMBER("error", SHAPE_STRING),
+	MEMBER("causes", ARRAY(SHAPE_STRING, .choices = unfit_causes), .optional = true, .help = "why it is unfit"), {0}};
 #define OBSTACLE SHARED("obstacle", obstacle_shape)
 
 /* ---- leaderboards ---- */
@@ -203,14 +217,16 @@ static const struct shape timing_shape[] = {
 		DETAIL("warm", SHAPE_BOOL, .help = "whether the run started from a warm interpreter"), \
 		DETAIL("system", MAP(SHAPE_ANY), \
 			.help = "gpu, count, cpu, runtime, platform, torch and host, as far as they are known"), \
-		DETAIL("device", MAP(SHAPE_ANY), .help = "for a GPU: clocks and throttling, as kettle-exec reports them"), \
+		DETAIL("device", MAP(SHAPE_ANY), \
+			.help = "for a GPU: clocks, throttling, and whether it was fit to score, as kettle-exec reports them"), \
 		DETAIL("jit", MAP(SHAPE_ANY), \
 			.help = \
 				"for a task with a cache of compilers: what compilers left in the cache, as kettle-exec reports it"), \
 		DETAIL("cut", ARRAY(SHAPE_ANY), .help = "what the machine left out of its report"), \
 		DETAIL("artifacts_cut", SHAPE_STRING, .help = "why the machine left out the files"), \
 		DETAIL("result", MAP(SHAPE_STRING), .help = "what the harness reported"), \
-		DETAIL("remarks", ARRAY(SHAPE_STRING), .help = "times that contradict each other")
+		DETAIL( \
+			"remarks", ARRAY(SHAPE_STRING), .help = "times that contradict each other, and what to know of the GPU")
 
 /* A secret run has only mode, secret, passed and score. */
 static const struct shape run_shape[] = {
@@ -379,6 +395,19 @@ static const struct shape gpu_shape[] = {MEMBER("vendor", SHAPE_STRING, .choices
 	MEMBER("throttle", ARRAY(SHAPE_STRING), .optional = true, .help = "what slows the GPU now"),
 	MEMBER("slowed_ns", MAP(SHAPE_INT, .unit = "ns"), .optional = true,
 		.help = "how long each cause has slowed the GPU since the driver was loaded"),
+	MEMBER("clocks_locked", SHAPE_BOOL, .optional = true, .help = "whether its clocks are known to be locked"),
+	MEMBER("power_limit_mw", SHAPE_INT, .unit = "mW", .optional = true),
+	MEMBER(
+		"power_default_mw", SHAPE_INT, .unit = "mW", .optional = true, .help = "its power limit as it was delivered"),
+	MEMBER("ecc", SHAPE_BOOL, .optional = true, .help = "whether errors of its memory are corrected"),
+	MEMBER("ecc_corrected", SHAPE_INT, .optional = true, .help = "such errors since its driver was loaded"),
+	MEMBER("ecc_uncorrected", SHAPE_INT, .optional = true),
+	MEMBER("mig", SHAPE_BOOL, .optional = true, .help = "whether it is divided"),
+	MEMBER("persistence", SHAPE_BOOL, .optional = true, .help = "whether its driver stays loaded"),
+	MEMBER("unfit", ARRAY(SHAPE_STRING, .choices = unfit_causes), .optional = true,
+		.help = "why it is not fit to score now; empty: it is. Of processes nothing is said while jobs run"),
+	MEMBER("remarks", ARRAY(SHAPE_STRING, .choices = gpu_remarks), .optional = true,
+		.help = "what to know of scores on it"),
 	MEMBER("processes",
 		ARRAY(OBJECT(MEMBER("pid", SHAPE_INT), MEMBER("memory", SHAPE_INT, .unit = "bytes", .optional = true))),
 		.optional = true, .help = "that use it"),

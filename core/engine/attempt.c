@@ -245,6 +245,7 @@ plan(struct engine_job *job, const struct job_material *material, struct kettle_
 	if (rc)
 		return rc;
 	plan_set_owner(job->plan, owner);
+	job->ranked = strcmp(material->mode, "ranked") == 0;
 	job->task = json_incref(json_object_get(material->bundle, "task"));
 	return 0;
 }
@@ -271,7 +272,7 @@ slim(struct engine_job *job)
 	device->last_plan.steps = json_incref(json_object_get(job->plan->json, "steps"));
 }
 
-/* The unit's section for the runner, with the job's other units and the expected model. New reference. */
+/* The unit's section for the runner, with the job's other units, the expected model, and whether it scores. New reference. */
 static json_t *
 expecting_section(const struct engine_job *job)
 {
@@ -279,6 +280,8 @@ expecting_section(const struct engine_job *job)
 	json_t *section = json_copy(units);
 	if (expect)
 		(void)json_object_set(section, "expect", expect);
+	if (job->ranked)
+		(void)json_object_set_new(section, "score", json_true());
 	return section;
 }
 
@@ -291,9 +294,13 @@ submit(struct engine_job *job, const struct job_material *material)
 		attempt_end_refuse(job, rc == KETTLE_EINVAL ? "task" : "operator", err.message);
 		return;
 	}
+	if (job->ranked && !unit_fitness_runs(job->unit)) {
+		attempt_end_unfit(job, false, job->unit->fitness.causes);
+		return;
+	}
 	rc = multi_device_take(job, &err);
-	if (rc == KETTLE_EINVAL) {
-		attempt_end_refuse(job, "task", err.message);
+	if (rc == KETTLE_EINVAL || (rc < 0 && unit_fitness_waits_long(job))) {
+		attempt_end_refuse(job, rc == KETTLE_EINVAL ? "task" : "machine", err.message);
 		return;
 	}
 	if (rc < 0) {

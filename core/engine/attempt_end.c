@@ -6,6 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
+#include "base/gpu_fitness.h"
+#include "base/json_access.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -189,6 +191,25 @@ attempt_end_unusable(struct engine_job *job, const char *why)
 	unit_health_unusable(job->engine, job->unit, why);
 	job->deprioritised += job->deprioritised < DEPRIORITISED_MAX;
 	attempt_end_requeue(job, first ? KETTLE_LOSS_MISCONFIGURED : KETTLE_LOSS_HANDED_BACK, why);
+}
+
+void
+attempt_end_unfit(struct engine_job *job, bool ran, const json_t *causes)
+{
+	AUTO_FREE char *why = unit_fitness_why(causes);
+	if (!job->unfit_since_ms)
+		job->unfit_since_ms = clock_ms(job->engine->setup.clock);
+	if (unit_fitness_waits_long(job)) {
+		AUTO_FREE char *sentence = xasprintf("No GPU was fit to score this submission within %d h of waiting, and it "
+											 "was not scored; the last reason was: "
+											 "%s.",
+			(int)(ENGINE_UNFIT_MAX_MS / 3600000), why);
+		attempt_end_refuse(job, "machine", sentence);
+		return;
+	}
+	/* Nothing else limits attempts in which it ran, and may have heated the GPU, and those on machines chosen anew. */
+	bool counts = ran || !job->unit->fitness.causes;
+	attempt_end_requeue(job, counts ? KETTLE_LOSS_UNFIT : KETTLE_LOSS_HANDED_BACK, why);
 }
 
 /* ---- how long the verdict took to be stored ---- */
@@ -514,8 +535,20 @@ is_proven(const struct engine_job *job, const struct completion *completion)
 	return completion->count < job->plan->count;
 }
 
+/*
+ * Whether a verdict falls because the GPUs were unfit to score. A failure says something about the code, except after
+ * errors of the memory.
+ */
+static bool
+is_void(const struct verdict *verdict, const json_t *causes)
+{
+	return json_array_size(causes) > 0 && !verdict->claimed &&
+		   (verdict->state != VERDICT_FAILED || list_has_text(causes, gpu_word(GPU_WORD_ECC)));
+}
+
+/* unfit: the causes of unit_fitness_judge. */
 static void
-interpret(struct engine_job *job, const struct completion *completion)
+interpret(struct engine_job *job, const struct completion *completion, const json_t *unfit)
 {
 	struct kettle_error err = {0};
 	if (unit_model_check(job->engine, job->unit, completion->system, &err) < 0) {
@@ -531,8 +564,13 @@ interpret(struct engine_job *job, const struct completion *completion)
 	check_machine(job->unit, completion);
 	struct verdict *verdict = verdict_make(job->languages, job->task, job->plan, completion, &job->stamps);
 	keep_secret_output(job, verdict, completion);
-	if (verdict->retry)
+	if (verdict->retry || is_void(verdict, unfit))
 		discard_files(job);
+	if (is_void(verdict, unfit)) {
+		attempt_end_unfit(job, verdict->state != VERDICT_ERROR, unfit);
+		verdict_free(verdict);
+		return;
+	}
 	if (verdict->retry && verdict->claimed) {
 		engine_unit_lost(job, verdict->why.message, false);
 		attempt_end_requeue(job, KETTLE_LOSS_CLAIMED, verdict->why.message);
@@ -606,6 +644,7 @@ attempt_end_complete(struct engine_job *job, const struct completion *reported)
 			job->unit ? job->unit->label : "", (long long)job->id, (long long)job->submission, what.message);
 	budget_count(job, completion);
 	unit_health_judge(job, completion);
+	AUTO_JSON json_t *unfit = unit_fitness_judge(job, completion);
 	if (completion->disabled)
 		unit_health_give_up(job->engine, job->unit, completion->disabled);
 	if (job->stop == STOP_CANCEL || completion->status != COMPLETION_DONE)
@@ -613,7 +652,7 @@ attempt_end_complete(struct engine_job *job, const struct completion *reported)
 	if (job->stop == STOP_CANCEL) {
 		attempt_end_drop(job);
 	} else if (completion->status == COMPLETION_DONE) {
-		interpret(job, completion);
+		interpret(job, completion, unfit);
 	} else if (job->stop == STOP_HAND_BACK) {
 		attempt_end_requeue(job, KETTLE_LOSS_HANDED_BACK,
 			job->unit->removed ? "its unit was removed before it ran" : "handed back when the engine stopped");

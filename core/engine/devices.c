@@ -46,7 +46,7 @@ free_unit(struct unit *unit)
 	/* The answer to an open heartbeat finds no unit. */
 	if (unit->heartbeat.open)
 		unit->heartbeat.open->unit = NULL;
-	json_decref_all(unit->config, unit->gpus, unit->machine.calibration, unit->machine.facts);
+	json_decref_all(unit->config, unit->gpus, unit->machine.calibration, unit->machine.facts, unit->fitness.causes);
 	free_all(unit->key, unit->machine.identity, unit->machine.learned, unit);
 }
 
@@ -336,16 +336,17 @@ engine_each_job(struct engine *engine, void (*fn)(struct engine_job *job, void *
 
 /* ---- what has room ---- */
 
-static struct unit *
-find_room(const struct engine *engine, const struct device *device, bool prefetch)
+struct unit *
+engine_unit_room(const struct engine *engine, const struct device *device, bool prefetch, enum room which)
 {
 	uint64_t now = clock_ms(engine->setup.clock);
 	for (struct unit *unit = device->units; unit; unit = unit->next) {
 		enum unit_condition condition = unit_condition(unit);
+		bool asked = which == ROOM_ANY || (which == ROOM_UNFIT) == (unit->fitness.causes != NULL);
 		unsigned room = condition != CONDITION_IN_ORDER || unit->losses.count >= ENGINE_LOSSES_ONE
 							? 1
 							: unit->slots + (prefetch ? unit->prefetch : 0);
-		if (condition > CONDITION_DISABLED && unit->pause_until_ms <= now && unit->active < room)
+		if (asked && condition > CONDITION_DISABLED && unit->pause_until_ms <= now && unit->active < room)
 			return unit;
 	}
 	return NULL;
@@ -355,8 +356,8 @@ struct unit *
 engine_unit_free(const struct engine *engine, const struct device *device)
 {
 	/* A unit that can run the job now comes before one that could only build it. */
-	struct unit *unit = find_room(engine, device, false);
-	return unit ? unit : find_room(engine, device, true);
+	struct unit *unit = engine_unit_room(engine, device, false, ROOM_ANY);
+	return unit ? unit : engine_unit_room(engine, device, true, ROOM_ANY);
 }
 
 /* ---- how long a job waits ---- */

@@ -72,6 +72,32 @@ renew_epoch(struct engine *engine)
 
 /* ---- the scheduler ---- */
 
+static bool
+may_run_unfit(struct fair_queue_item *item, void *arg)
+{
+	return unit_fitness_allows(arg, (struct engine_job *)item);
+}
+
+/*
+ * Takes the next job from the device's queue that a unit has room for, and sets that unit. NULL: there is none. Units
+ * that are unfit to score come first, to leave the others to the jobs that need them.
+ */
+static struct engine_job *
+take_next(const struct engine *engine, struct device *device, struct unit **ret_unit)
+{
+	for (int prefetch = 0; prefetch <= 1; prefetch++) {
+		struct fair_queue_item *item = NULL;
+		*ret_unit = engine_unit_room(engine, device, prefetch, ROOM_UNFIT);
+		if (*ret_unit)
+			item = fair_queue_take_where(device->queue, may_run_unfit, *ret_unit);
+		if (!item && (*ret_unit = engine_unit_room(engine, device, prefetch, ROOM_FIT)))
+			item = fair_queue_take(device->queue);
+		if (item)
+			return (struct engine_job *)item;
+	}
+	return NULL;
+}
+
 void
 engine_schedule(struct engine *engine)
 {
@@ -83,9 +109,9 @@ engine_schedule(struct engine *engine)
 		struct unit *unit;
 		if (device->awaiting_units.first)
 			multi_device_release(device);
+		struct engine_job *job;
 		while (fair_queue_length(device->queue) > 0 && !budget_is_spent(device) &&
-			   (unit = engine_unit_free(engine, device))) {
-			struct engine_job *job = (struct engine_job *)fair_queue_take(device->queue);
+			   (job = take_next(engine, device, &unit))) {
 			if (budget_holds(job))
 				continue;
 			renew_epoch(engine);
@@ -150,6 +176,7 @@ on_tick(void *arg)
 	uint64_t now = clock_ms(engine->setup.clock);
 	engine_each_job(engine, check_time, NULL);
 	unit_health_tick(engine);
+	unit_fitness_tick(engine);
 	heartbeat_tick(engine);
 	budget_tick(engine);
 	if (engine->stop.begun && now >= engine->stop.at_ms)
@@ -226,6 +253,7 @@ load_job(struct engine *engine, const json_t *row)
 	if (!job)
 		return;
 	job->attempt = attempt;
+	job->ranked = member_is(row, "mode", "ranked");
 	/* The time of acceptance on the monotonic clock, which may have restarted since; at least 1. */
 	int64_t ago_ms = clock_utc_ms(engine->setup.clock) - queued_at;
 	uint64_t now = clock_ns(engine->setup.clock), ago = ago_ms > 0 ? (uint64_t)ago_ms * 1000000 : 0;
@@ -336,8 +364,10 @@ accept_jobs(struct engine *engine, const struct event *event)
 		if (!device[0] || engine_job_find(engine, id))
 			continue;
 		struct engine_job *job = add_job(engine, id, event->submission, event->user, device);
-		if (job)
-			engine_job_queue(job);
+		if (!job)
+			continue;
+		job->ranked = member_is(json_object_get(event->json, "data"), "mode", "ranked");
+		engine_job_queue(job);
 	}
 	engine_schedule(engine);
 }
@@ -381,6 +411,15 @@ waiting_position(const struct engine_job *job)
 				 : NULL;
 }
 
+/* Why ranked jobs wait, where all units of a device are unfit. New reference. */
+static json_t *
+fitness_reason(const struct unit *unit)
+{
+	AUTO_FREE char *why = unit_fitness_why(unit->fitness.causes);
+	return json_sprintf(
+		"No `%s` unit is fit to score, and ranked submissions wait. %s: %s.", unit->device->name, unit->label, why);
+}
+
 json_t *
 engine_queue_position(const struct engine *engine, int64_t id, int64_t user)
 {
@@ -396,11 +435,17 @@ engine_queue_position(const struct engine *engine, int64_t id, int64_t user)
 	size_t place = fair_queue_position(job->device->queue, &job->item);
 	json_t *spent = budget_reason(job->device);
 	int64_t wait_s = spent ? -1 : expected_wait_s(job->device, place);
-	const struct unit *blocking = unit_health_blocking(job->device);
+	const struct unit *blocking = unit_health_blocking(job->device), *unfit = unit_fitness_blocking(job);
 	return json_pack("{s:I, s:I, s:s, s:o*, s:o*, s:o*}", "place", (json_int_t)place, "length",
 		(json_int_t)fair_queue_length(job->device->queue), "device", job->device->name, "waits",
-		spent ? spent : multi_device_shortage(job->device), "wait_s", wait_s < 0 ? NULL : json_integer(wait_s),
-		"obstacle", spent || !blocking ? NULL : unit_health_obstacle(blocking));
+		spent   ? spent
+		: unfit ? fitness_reason(unfit)
+				: multi_device_shortage(job->device),
+		"wait_s", wait_s < 0 || unfit ? NULL : json_integer(wait_s), "obstacle",
+		spent      ? NULL
+		: blocking ? unit_health_obstacle(blocking)
+		: unfit    ? unit_fitness_describe(unfit)
+				   : NULL);
 }
 
 /* ---- devices as people see them ---- */
@@ -419,17 +464,19 @@ static json_t *
 describe_unit(const struct engine *engine, const struct unit *unit)
 {
 	AUTO_FREE char *waits = unit_health_sentence(unit);
+	AUTO_FREE char *unfit = unit->fitness.causes ? unit_fitness_why(unit->fitness.causes) : NULL;
 	const char *reason = unit->disabled.cause                      ? unit->disabled.why
 						 : unit->obstacles[UNIT_AWAY].said_ns      ? waits
 						 : unit->obstacles[UNIT_UNUSABLE].said_ns  ? unit->obstacles[UNIT_UNUSABLE].why
 						 : unit->losses.count >= ENGINE_LOSSES_ONE ? unit->losses.why
-																   : NULL;
+																   : unfit;
 	AUTO_FREE char *model = unit->machine.learned ? xstrdup(unit->machine.learned) : unit_model(unit->machine.facts);
-	return json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:i, s:i, s:i, s:i, s:o, s:O, s:s, s:s*, s:o*, s:o*}", "unit",
+	return json_pack("{s:s, s:s, s:s, s:s*, s:s*, s:i, s:i, s:i, s:i, s:o, s:O, s:s, s:s*, s:o*, s:o*, s:o*}", "unit",
 		unit->label, "runner", unit->runner->name, "state", engine_unit_state(engine, unit), "reason", reason, "cause",
 		unit_cause_name(unit->disabled.cause), "slots", (int)unit->slots, "prefetch", (int)unit->prefetch, "active",
 		(int)unit->active, "running", (int)unit->running, "jobs", jobs_of_unit(unit), "config", unit->config, "key",
-		unit->key, "model", model, "expect", unit_model_expect(unit), "obstacle", unit_health_obstacle(unit));
+		unit->key, "model", model, "expect", unit_model_expect(unit), "obstacle", unit_health_obstacle(unit), "unfit",
+		unit_fitness_describe(unit));
 }
 
 int

@@ -36,6 +36,8 @@
 /* So many faults of its GPUs in a row disable a unit, which is then tested in this interval. */
 #define ENGINE_FAULTS_MAX 2
 #define ENGINE_TEST_MS 60000
+/* A ranked job waits so long for a unit that is fit to score, from the first time that one was unfit for it. */
+#define ENGINE_UNFIT_MAX_MS (24 * UINT64_C(3600000))
 /*
  * Time from an answer to the next heartbeat, and the times without an answer after which a unit is late (logged) and
  * silent (disabled).
@@ -84,6 +86,13 @@ struct unit {
 		bool testing;
 		uint64_t test_at_ms; /* of the next test */
 	} disabled;
+	/* Whether its GPUs are fit to score (unit_fitness.c). */
+	struct unit_fitness {
+		json_t *causes; /* why they are not: words of base/gpu_fitness.h; NULL: they are, as far as is known */
+		int64_t since_utc_ms;
+		uint64_t test_at_ms; /* of the next test */
+		bool trial;          /* the next ranked job finds out whether they still are */
+	} fitness;
 	struct unit_losses {
 		unsigned count;   /* in a row */
 		unsigned unknown; /* jobs in a row that its remote side did not know */
@@ -183,6 +192,8 @@ struct engine_job {
 	struct engine *engine;
 	struct engine_job *previous, *next;
 	int64_t id, submission, user, attempt;
+	bool ranked;             /* its score counts */
+	uint64_t unfit_since_ms; /* the first time that a unit was unfit for it, on the engine's clock; 0: never */
 	struct device *device;
 	struct unit *unit;
 	struct engine_job *unit_previous, *unit_next; /* of the unit's jobs */
@@ -287,6 +298,9 @@ int engine_devices_load(struct engine *engine, const json_t *devices, struct ket
 struct device *engine_device_find(const struct engine *engine, const char *name);
 /* The first healthy unit of the device with a free slot, else the first that may still build a job, or NULL. */
 struct unit *engine_unit_free(const struct engine *engine, const struct device *device);
+/* Of these units the first healthy one with a free slot, or with `prefetch` one that may still build a job; NULL: none. */
+enum room { ROOM_ANY, ROOM_UNFIT, ROOM_FIT }; /* by whether they are fit to score */
+struct unit *engine_unit_room(const struct engine *engine, const struct device *device, bool prefetch, enum room which);
 /*
  * Makes the job's unit pause before its next job. proven: the loss does not rest on what the job's own program said,
  * which a submitter could fake. Only proven losses let the pause grow.
@@ -330,6 +344,8 @@ void attempt_end_drop(struct engine_job *job);
 void attempt_end_queue(struct engine_job *job);
 /* Queues the job again, or ends it with the verdict `error` if too many attempts ended for this cause (model/jobs.h). */
 void attempt_end_requeue(struct engine_job *job, enum kettle_loss loss, const char *reason);
+/* A ranked job was not scored, since its GPUs were unfit; ran: its steps ran. causes: of unit_fitness_judge. */
+void attempt_end_unfit(struct engine_job *job, bool ran, const json_t *causes);
 /* The runner lost the job: its unit pauses, and it is tried again. If the unit loses every job, no attempt is used up. */
 void attempt_end_lost(struct engine_job *job, const char *why, enum kettle_loss loss);
 /* Ends the job with a verdict that has no outcomes: a sentence, and whose fault it is (verdict_fault). */
@@ -398,6 +414,12 @@ void unit_health_load(struct engine *engine, const json_t *rows);
 void unit_health_judge(struct engine_job *job, const struct completion *completion);
 void unit_health_tick(struct engine *engine);
 /*
+ * Has the unit's machine described, and takes from that whether its GPUs are fit to score. done comes once, with the
+ * reason if it is not in order, unless this fails. idle: no one waits for it.
+ */
+int unit_health_test(
+	struct engine *engine, struct unit *unit, bool idle, engine_test_done done, void *arg, struct kettle_error *err);
+/*
  * Requests the facts of a unit that has none, or not of all its GPUs. True: done is called, maybe before this returns,
  * and the unit must stay until then. late: a sentence if the machine did not answer in time, else NULL. A unit of
  * another model than its device's becomes disabled. Requests the facts of the device's other units as well, once; no
@@ -405,6 +427,30 @@ void unit_health_tick(struct engine *engine);
  */
 bool unit_health_fetch_facts(
 	struct engine *engine, struct unit *unit, void (*done)(void *arg, const char *late), void *arg);
+
+/* engine/unit_fitness.c: units whose GPUs are unfit to score */
+/* A sentence part for causes, "its GPU is not fit to score: heat slows its clocks". New string. */
+char *unit_fitness_why(const json_t *causes);
+/* Takes the causes for which the unit does not score; NULL or empty: it does. Tells admins of a change. */
+void unit_fitness_take(struct engine *engine, struct unit *unit, const json_t *causes);
+/*
+ * Takes what the completion of a ranked job says of its units. Returns the causes for which its times are no scores, an
+ * array; empty: they are, or it is not ranked. New reference.
+ */
+json_t *unit_fitness_judge(struct engine_job *job, const struct completion *completion);
+/* {"unit", "cause": "unfit", "since", "causes", "error": sentence}; NULL: it is fit. New reference. */
+json_t *unit_fitness_describe(const struct unit *unit);
+/* Whether the job may start on the unit: to run, or to end because it has waited too long. Else notes when it began to wait. */
+bool unit_fitness_allows(const struct unit *unit, struct engine_job *job);
+/* Whether the job has waited for ENGINE_UNFIT_MAX_MS. */
+bool unit_fitness_waits_long(const struct engine_job *job);
+/* Whether a ranked job that has started may run on the unit; it is the trial of one that is unfit. */
+bool unit_fitness_runs(struct unit *unit);
+/* The first unit that is unfit for this job, if no unit in order is fit for it; else NULL. */
+const struct unit *unit_fitness_blocking(const struct engine_job *job);
+/* Takes from the greeting of an unfit unit's machine whether it is fit now. */
+void unit_fitness_greeted(struct engine *engine, struct unit *unit, const json_t *greeting);
+void unit_fitness_tick(struct engine *engine);
 
 /* engine/budget.c: device seconds a day */
 /* Takes the rows of device_usage_today. */

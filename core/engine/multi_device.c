@@ -45,13 +45,20 @@ is_beside(const struct unit *first, const struct unit *other)
 								 ops->same_machine(first->runner->self, first->config, other->config));
 }
 
-/* The number of such devices on the unit's machine, with those of disabled units (all) or without. */
+/* Whether the unit takes part in such jobs. ranked: it must be fit to score. */
+static bool
+is_available(const struct unit *unit, bool ranked)
+{
+	return !unit->disabled.cause && (!ranked || !unit->fitness.causes);
+}
+
+/* The number of such devices on the unit's machine, with those of units that are not available (all) or without. */
 static size_t
-count_devices(const struct unit *first, bool all)
+count_devices(const struct unit *first, bool ranked, bool all)
 {
 	size_t count = 0;
 	for (const struct unit *unit = first->device->units; unit; unit = unit->next)
-		if (is_beside(first, unit) && (all || unit == first || !unit->disabled.cause))
+		if (is_beside(first, unit) && (all || unit == first || is_available(unit, ranked)))
 			count += devices_of(unit);
 	return count;
 }
@@ -71,23 +78,34 @@ next_beside(const struct engine_job *job)
 {
 	struct unit *best = NULL;
 	for (struct unit *unit = job->device->units; unit; unit = unit->next)
-		if (is_beside(job->unit, unit) && !unit->disabled.cause && !multi_device_uses(job, unit) &&
+		if (is_beside(job->unit, unit) && is_available(unit, job->ranked) && !multi_device_uses(job, unit) &&
 			(!best || unit->active < best->active))
 			best = unit;
 	return best;
 }
 
+/* Notes when the job began to wait, if it does so only because units are unfit to score. */
+static void
+note_unfit(struct engine_job *job, size_t need)
+{
+	if (job->ranked && count_devices(job->unit, false, false) >= need)
+		for (const struct unit *unit = job->device->units; unit; unit = unit->next)
+			if (is_beside(job->unit, unit))
+				(void)unit_fitness_allows(unit, job);
+}
+
 static int
 multi_device_refuse(struct engine_job *job, size_t need, struct kettle_error *err)
 {
-	size_t all = count_devices(job->unit, true);
+	size_t all = count_devices(job->unit, job->ranked, true);
 	if (all < need)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"The task needs %zu devices at once, but `%s` has %zu on one machine; ask the operator of this Kettle.",
 			need, job->device->name, all);
+	note_unfit(job, need);
 	(void)kettle_fail(err, KETTLE_EUNAVAIL,
 		"The job needs %zu devices at once, but of the %zu of `%s` only %zu are available.", need, all,
-		job->device->name, count_devices(job->unit, false));
+		job->device->name, count_devices(job->unit, job->ranked, false));
 	job->held.needs = need;
 	job->held.why = xstrdup(err->message);
 	return KETTLE_EUNAVAIL;
@@ -100,7 +118,7 @@ multi_device_take(struct engine_job *job, struct kettle_error *err)
 	/* The runner and its kettle-exec check machines that are elsewhere. */
 	if (need <= have || !job->unit->runner->ops->same_machine)
 		return 0;
-	if (count_devices(job->unit, false) < need)
+	if (count_devices(job->unit, job->ranked, false) < need)
 		return multi_device_refuse(job, need, err);
 	job->more = xcalloc(need, sizeof(*job->more));
 	while (have < need) {
@@ -147,16 +165,16 @@ multi_device_section(const struct engine_job *job)
 
 /* Whether enough units of one machine are available, or no machine has enough at all, which the job must learn. */
 static bool
-may_go_on(const struct device *device, size_t need)
+may_go_on(const struct device *device, bool ranked, size_t need)
 {
 	bool never = false;
 	for (const struct unit *unit = device->units; unit; unit = unit->next) {
 		if (unit->removed)
 			continue;
-		if (!unit->disabled.cause && count_devices(unit, false) >= need)
+		if (is_available(unit, ranked) && count_devices(unit, ranked, false) >= need)
 			return true;
 		never = never || !unit->disabled.cause;
-		if (count_devices(unit, true) >= need)
+		if (count_devices(unit, ranked, true) >= need)
 			return false;
 	}
 	return never;
@@ -168,7 +186,7 @@ multi_device_release(struct device *device)
 	struct engine_job *job = device->awaiting_units.first;
 	while (job) {
 		struct engine_job *next = job->held.next;
-		if (may_go_on(device, job->held.needs))
+		if (may_go_on(device, job->ranked, job->held.needs) || unit_fitness_waits_long(job))
 			engine_job_queue(job);
 		job = next;
 	}

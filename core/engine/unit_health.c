@@ -504,8 +504,6 @@ struct unit_test {
 	void *arg;
 };
 
-static void quarantined(void *arg, struct engine *engine, struct unit *unit, const struct kettle_error *err);
-
 static void
 on_health_described(struct describe_request *request, const struct kettle_error *err, json_t *greeting, bool late)
 {
@@ -520,6 +518,8 @@ on_health_described(struct describe_request *request, const struct kettle_error 
 		AUTO_JSON json_t *facts = unit_facts_lasting(unit->config, greeting);
 		why.code = check_model(unit, facts, &why);
 	}
+	if (unit && err->code == 0)
+		unit_fitness_greeted(engine, unit, greeting);
 	if (unit)
 		unit->disabled.testing = false;
 	engine->in_flight--;
@@ -527,17 +527,17 @@ on_health_described(struct describe_request *request, const struct kettle_error 
 	test->done(test->arg, engine, unit, &why);
 }
 
-static int
-unit_health_test(struct engine *engine, struct unit *unit, engine_test_done done, void *arg, struct kettle_error *err)
+int
+unit_health_test(
+	struct engine *engine, struct unit *unit, bool idle, engine_test_done done, void *arg, struct kettle_error *err)
 {
 	if (!unit->runner->ops->describe)
 		return kettle_fail(
 			err, KETTLE_EUNAVAIL, "The runner `%s` cannot report the state of its machines.", unit->runner->name);
 	if (unit->disabled.testing)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Unit `%s` is already being tested.", unit->label);
-	struct unit_test *test = xnew(struct unit_test,
-		.request = {.on_answer = on_health_described, .idle = done == quarantined}, .engine = engine,
-		.device = xstrdup(unit->device->name), .key = xstrdup(unit->key), .done = done, .arg = arg);
+	struct unit_test *test = xnew(struct unit_test, .request = {.on_answer = on_health_described, .idle = idle},
+		.engine = engine, .device = xstrdup(unit->device->name), .key = xstrdup(unit->key), .done = done, .arg = arg);
 	unit->disabled.testing = true;
 	engine->in_flight++;
 	int rc = health_ask(engine, unit, &test->request, err);
@@ -574,7 +574,7 @@ unit_health_tick(struct engine *engine)
 			if (unit->disabled.cause == UNIT_FAULT && !unit->disabled.testing && !unit->removed &&
 				now >= unit->disabled.test_at_ms) {
 				unit->disabled.test_at_ms = now + ENGINE_TEST_MS;
-				(void)unit_health_test(engine, unit, quarantined, NULL, &err);
+				(void)unit_health_test(engine, unit, true, quarantined, NULL, &err);
 			}
 }
 
@@ -739,6 +739,7 @@ engine_unit_set(struct engine *engine, const json_t *listed, bool disabled, cons
 	if (!unit || disabled)
 		return;
 	forget_facts(unit);
+	unit_fitness_take(engine, unit, NULL);
 	unit_health_ready(engine, unit, true, reason);
 }
 
@@ -750,5 +751,5 @@ engine_unit_test(
 	if (!unit)
 		return kettle_fail(
 			err, KETTLE_ENOENT, "Unit `%s` is no longer configured.", json_text_or_empty(listed, "unit"));
-	return unit_health_test(engine, unit, done, arg, err);
+	return unit_health_test(engine, unit, false, done, arg, err);
 }

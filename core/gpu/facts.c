@@ -37,5 +37,6 @@ facts_text(json_t *gpu, const char *key, int rc, const char *text)
 void
 facts_number(json_t *gpu, const char *key, uint64_t number)
 {
-	json_object_set_new(gpu, key, json_integer((json_int_t)number));
+	if (number <= INT64_MAX)
+		json_object_set_new(gpu, key, json_integer((json_int_t)number));
 }

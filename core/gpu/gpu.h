@@ -29,7 +29,7 @@ struct facts_symbol {
  * installed; KETTLE_EUNAVAIL: it cannot be loaded, or lacks a function. It stays open until the process ends.
  */
 int facts_open(const char *path, const struct facts_symbol *symbols, size_t count, struct kettle_error *err);
-/* Set a member; a text only where rc is 0. */
+/* Set a member; a text only where rc is 0, a number only where JSON can have it (INT64_MAX). */
 void facts_text(json_t *gpu, const char *key, int rc, const char *text);
 void facts_number(json_t *gpu, const char *key, uint64_t number);
 

@@ -17,7 +17,11 @@ typedef void *gpu_handle;
 
 enum { CLOCK_SM = 1, CLOCK_MEMORY = 2 };
 enum { POLICY_POWER = 0, POLICY_THERMAL = 1 };
+enum { ECC_CORRECTED = 0, ECC_UNCORRECTED = 1 };
+enum { ECC_SINCE_RESET = 0 };
+enum { FIELD_THERMAL_HARDWARE = 252, FIELD_POWER_BRAKE = 253 };
 #define NVML_NOT_SUPPORTED 3
+#define REASON_CLOCKS_SET 0x2
 #define NVML_MEMORY_V2 (2u << 24)
 
 struct memory_v1 {
@@ -34,6 +38,13 @@ struct process {
 	unsigned pid;
 	unsigned long long memory;
 	unsigned instance, compute_instance;
+};
+struct field {
+	unsigned id, scope;
+	long long timestamp_us, latency_us;
+	unsigned type;
+	int code;
+	unsigned long long value;
 };
 struct pci {
 	char legacy[16];
@@ -64,6 +75,15 @@ static struct {
 	int (*reasons)(gpu_handle device, unsigned long long *reasons);
 	int (*violation)(gpu_handle device, int policy, struct violation *violation);
 	int (*processes)(gpu_handle device, unsigned *count, struct process *processes);
+	int (*fields)(gpu_handle device, int count, struct field *fields);
+	int (*set_clock)(gpu_handle device, int type, unsigned *mhz);
+	int (*default_clock)(gpu_handle device, int type, unsigned *mhz);
+	int (*power_limit)(gpu_handle device, unsigned *milliwatts);
+	int (*default_limit)(gpu_handle device, unsigned *milliwatts);
+	int (*persistence)(gpu_handle device, unsigned *on);
+	int (*mig)(gpu_handle device, unsigned *now, unsigned *pending);
+	int (*ecc)(gpu_handle device, unsigned *now, unsigned *pending);
+	int (*ecc_errors)(gpu_handle device, int type, int since, unsigned long long *count);
 } nvml;
 
 static const struct facts_symbol symbols[] = {
@@ -88,6 +108,15 @@ static const struct facts_symbol symbols[] = {
 	{"nvmlDeviceGetCurrentClocksThrottleReasons", &nvml.reasons, true},
 	{"nvmlDeviceGetViolationStatus", &nvml.violation, true},
 	{"nvmlDeviceGetComputeRunningProcesses_v3", &nvml.processes, true},
+	{"nvmlDeviceGetFieldValues", &nvml.fields, true},
+	{"nvmlDeviceGetApplicationsClock", &nvml.set_clock, true},
+	{"nvmlDeviceGetDefaultApplicationsClock", &nvml.default_clock, true},
+	{"nvmlDeviceGetEnforcedPowerLimit", &nvml.power_limit, true},
+	{"nvmlDeviceGetPowerManagementDefaultLimit", &nvml.default_limit, true},
+	{"nvmlDeviceGetPersistenceMode", &nvml.persistence, true},
+	{"nvmlDeviceGetMigMode", &nvml.mig, true},
+	{"nvmlDeviceGetEccMode", &nvml.ecc, true},
+	{"nvmlDeviceGetTotalEccErrors", &nvml.ecc_errors, true},
 };
 
 /* Bits of the reasons, and their names in reports. */
@@ -110,6 +139,15 @@ static const struct {
 } policies[] = {
 	{POLICY_POWER, "power-cap"},
 	{POLICY_THERMAL, "thermal"},
+};
+
+/* The same of the hardware, which newer drivers count. */
+static const struct {
+	unsigned id;
+	const char *name;
+} counters[] = {
+	{FIELD_THERMAL_HARDWARE, "thermal-hardware"},
+	{FIELD_POWER_BRAKE, "power-brake"},
 };
 
 static int
@@ -152,6 +190,35 @@ read_clocks(gpu_handle device, json_t *gpu)
 	json_object_set_new(gpu, "clocks", all);
 }
 
+/*
+ * Whether the clocks are set to a value. NVML tells that only of a busy GPU, by the reasons of its clocks, and of
+ * clocks that are set the older way, as clocks of applications.
+ */
+static void
+read_locked(gpu_handle device, json_t *gpu)
+{
+	unsigned long long bits = 0;
+	unsigned set = 0, usual = 0;
+	bool known = nvml.reasons && nvml.reasons(device, &bits) == 0;
+	bool differs = nvml.set_clock && nvml.set_clock(device, CLOCK_SM, &set) == 0 && nvml.default_clock &&
+				   nvml.default_clock(device, CLOCK_SM, &usual) == 0 && set != usual;
+	if (known || differs)
+		json_object_set_new(gpu, "clocks_locked", json_boolean(differs || (bits & REASON_CLOCKS_SET) != 0));
+}
+
+static void
+read_counters(gpu_handle device, json_t *slowed)
+{
+	struct field fields[ARRAY_SIZE(counters)] = {0};
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++)
+		fields[i].id = counters[i].id;
+	if (!nvml.fields || nvml.fields(device, ARRAY_SIZE(fields), fields) != 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++)
+		if (fields[i].code == 0)
+			facts_number(slowed, counters[i].name, fields[i].value);
+}
+
 static void
 read_throttle(gpu_handle device, json_t *gpu)
 {
@@ -166,8 +233,52 @@ read_throttle(gpu_handle device, json_t *gpu)
 		if (nvml.violation(device, policies[i].policy, &violation) == 0)
 			facts_number(slowed, policies[i].name, violation.violation_ns);
 	}
+	read_counters(device, slowed);
 	json_object_set_new(gpu, "throttle", list);
 	json_object_set_new(gpu, "slowed_ns", slowed);
+}
+
+static void
+read_power(gpu_handle device, json_t *gpu)
+{
+	const struct {
+		const char *key;
+		int (*read)(gpu_handle device, unsigned *milliwatts);
+	} powers[] = {
+		{"power_mw", nvml.power}, {"power_limit_mw", nvml.power_limit}, {"power_default_mw", nvml.default_limit}};
+	for (size_t i = 0; i < ARRAY_SIZE(powers); i++) {
+		unsigned milliwatts = 0;
+		if (powers[i].read && powers[i].read(device, &milliwatts) == 0)
+			facts_number(gpu, powers[i].key, milliwatts);
+	}
+}
+
+/* Error correction of its memory, with the errors since the last reset. */
+static void
+read_ecc(gpu_handle device, json_t *gpu)
+{
+	static const struct {
+		int type;
+		const char *key;
+	} errors[] = {{ECC_CORRECTED, "ecc_corrected"}, {ECC_UNCORRECTED, "ecc_uncorrected"}};
+	unsigned now = 0, pending = 0;
+	if (nvml.ecc && nvml.ecc(device, &now, &pending) == 0)
+		json_object_set_new(gpu, "ecc", json_boolean(now));
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
+		unsigned long long count = 0;
+		if (nvml.ecc_errors && nvml.ecc_errors(device, errors[i].type, ECC_SINCE_RESET, &count) == 0)
+			facts_number(gpu, errors[i].key, count);
+	}
+}
+
+static void
+read_modes(gpu_handle device, json_t *gpu)
+{
+	unsigned now = 0, pending = 0;
+	if (nvml.persistence && nvml.persistence(device, &now) == 0)
+		json_object_set_new(gpu, "persistence", json_boolean(now));
+	if (nvml.mig && nvml.mig(device, &now, &pending) == 0)
+		json_object_set_new(gpu, "mig", json_boolean(now));
 }
 
 static void
@@ -223,16 +334,18 @@ read_gpu(unsigned index, json_t *gpus, struct kettle_error *err)
 		return nvml_fail(rc, what, err);
 	}
 	json_t *gpu = json_pack("{s:s, s:i}", "vendor", "nvidia", "index", (int)index);
-	unsigned celsius = 0, milliwatts = 0;
+	unsigned celsius = 0;
 	facts_text(gpu, "uuid", 0, uuid);
 	read_identity(device, gpu);
 	read_memory(device, gpu);
 	read_clocks(device, gpu);
+	read_locked(device, gpu);
 	if (nvml.temperature && nvml.temperature(device, 0, &celsius) == 0)
 		facts_number(gpu, "temperature", celsius);
-	if (nvml.power && nvml.power(device, &milliwatts) == 0)
-		facts_number(gpu, "power_mw", milliwatts);
+	read_power(device, gpu);
 	read_throttle(device, gpu);
+	read_ecc(device, gpu);
+	read_modes(device, gpu);
 	read_processes(device, gpu);
 	json_array_append_new(gpus, gpu);
 	return 0;

@@ -208,6 +208,7 @@ completion_read(json_t *json)
 		.system = json_object_get(json, "system"),
 		.stamps = json_object_get(json, "stamps"),
 		.faults = json_object_get(device, "faults"),
+		.unfit = json_object_get(device, "unfit"),
 		.checked = json_object_get(device, "checked"),
 		.outcomes = xcalloc(json_array_size(outcomes), sizeof(*completion.outcomes)),
 	};

@@ -66,6 +66,7 @@ struct completion {
 	const json_t *kept;    /* the folder in which the job was kept; NULL: it was not */
 	const json_t *system, *stamps;
 	const json_t *faults;  /* of GPUs: {gpu: sentence} */
+	const json_t *unfit;   /* of GPUs: {gpu: [cause]} for which they are unfit to score (base/gpu_fitness.h) */
 	const json_t *checked; /* GPUs that were checked; NULL: none */
 	int64_t received_ns, done_ns;
 	struct outcome *outcomes;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/gpu_fitness.h"
 #include "base/json_access.h"
 #include "base/number.h"
 #include "judge/completion.h"
@@ -175,15 +176,27 @@ remark_mean(const json_t *result, size_t index)
 		index + 1, texts[0], texts[1], texts[2], why);
 }
 
-json_t *
-report_remarks(const json_t *result)
+/* Adds a sentence on words of base/gpu_fitness.h; no known ones: nothing. */
+static void
+remark_gpu(json_t *list, const char *before, const json_t *words)
 {
-	json_t *list = NULL;
+	AUTO_BUF struct buf text = {0};
+	gpu_words_explain(words, &text);
+	if (text.len > 0)
+		(void)json_array_append_new(list, json_sprintf("%s %s.", before, text.data));
+}
+
+json_t *
+report_remarks(const json_t *result, const json_t *device)
+{
+	AUTO_JSON json_t *list = json_array(), *causes = json_array();
 	for (size_t i = 0; i < json_object_size(result) && result_value(result, "benchmark", i, "mean"); i++) {
 		json_t *remark = remark_mean(result, i);
-		list = remark && !list ? json_array() : list;
 		if (remark)
 			(void)json_array_append_new(list, remark);
 	}
-	return list;
+	gpu_words_add_unfit(causes, json_object_get(device, "unfit"), NULL);
+	remark_gpu(list, "The GPU was not fit to score during this run:", causes);
+	remark_gpu(list, "About the GPU of this run:", json_object_get(device, "remarks"));
+	return json_array_size(list) > 0 ? STEAL(list) : NULL;
 }

@@ -19,7 +19,8 @@ const char *report_noun(const struct plan_step *step);
  */
 int report_check(const struct plan_step *step, const json_t *result, struct kettle_error *err);
 /*
- * A sentence for each benchmark whose mean is not between its fastest and its slowest call, which says why. New reference;
- * NULL: there is none. [any]
+ * What one should know of a run's times: a sentence for each benchmark whose mean is not between its fastest and its
+ * slowest call, which says why; whether its GPU was unfit to score, and what else about the GPU matters. device: of the
+ * outcome; NULL: no GPU. New reference; NULL: there is nothing. [any]
  */
-json_t *report_remarks(const json_t *result);
+json_t *report_remarks(const json_t *result, const json_t *device);

@@ -97,8 +97,9 @@ unit_facts(const json_t *section, const json_t *greeting)
 static void
 remove_passing(json_t *gpu)
 {
-	static const char *const keys[] = {
-		"used", "clocks", "temperature", "power_mw", "throttle", "slowed_ns", "processes", "occupied"};
+	static const char *const keys[] = {"used", "clocks", "temperature", "power_mw", "throttle", "slowed_ns",
+		"processes", "occupied", "clocks_locked", "power_limit_mw", "ecc_corrected", "ecc_uncorrected", "unfit",
+		"remarks"};
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		(void)json_object_del(gpu, keys[i]);
 }

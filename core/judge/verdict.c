@@ -453,7 +453,7 @@ write_run(const struct verdict *verdict, const struct verdict_entry *entry)
 	if (outcome->limit && outcome->limit_value > 0)
 		json_object_set_new(run, "limit_value", json_real(outcome->limit_value));
 	if (verdict) {
-		json_t *remarks = report_remarks(entry->result);
+		json_t *remarks = report_remarks(entry->result, outcome->device);
 		json_object_set(run, "result", entry->result);
 		if (remarks)
 			json_object_set_new(run, "remarks", remarks);

@@ -77,7 +77,7 @@ cleanup_verdict(struct verdict **verdict)
  *        "remarks" (where there are some): report_remarks,
  *        "system": {"gpu", "count", "cpu", "runtime", "platform", "torch", "host"},
  *        "jit" (with a cache of compilers): see event.schema.json,
- *        "device" (with a GPU): {"gpus", "throttled", "repeated"}, see event.schema.json}],
+ *        "device" (with a GPU): {"gpus", "throttled", "unfit", "remarks", "repeated"}, see event.schema.json}],
  *    "compilation": verdict_compilation, "system", "timing", "artifacts"}
  * A step that ran out of time has the exit status 114. Of a secret run start_ns and wall_ns are null.
  */

@@ -201,6 +201,10 @@ const struct event_kind event_kinds[] = {
 		"`device`, `unit`, `reason`; the engine has disabled it for a fault, or its runner says that no job can run "
 		"there"},
 	{"unit.returned", 'a', "`device`, `unit`, `reason`; the engine has found the unit ready and enabled it"},
+	{"unit.unfit", 'a',
+		"`device`, `unit`, `causes`, `reason`: its GPU is unfit to score, and ranked jobs wait for it or go to other "
+		"units"},
+	{"unit.fit", 'a', "`device`, `unit`, `reason`; it runs ranked jobs again"},
 	{"storage.full", 'a',
 		"`since`: time, `error`; sent at once without `seq`, and stored together with storage.ok, because nothing can "
 		"be stored before"},

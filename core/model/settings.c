@@ -281,8 +281,9 @@ settings_unit_calibration(
 static int
 unit_event(struct db *db, const char *kind, const json_t *unit, struct kettle_error *err)
 {
-	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O*}", "device", json_object_get(unit, "device"), "unit",
-		json_object_get(unit, "unit"), "reason", json_object_get(unit, "reason"));
+	AUTO_JSON json_t *data = json_pack("{s:O, s:O, s:O*, s:O*}", "device", json_object_get(unit, "device"), "unit",
+		json_object_get(unit, "unit"), "reason", json_object_get(unit, "reason"), "causes",
+		json_object_get(unit, "causes"));
 	return db_event(db, kind, 'a', 0, 0, 0, data, err);
 }
 
@@ -346,6 +347,12 @@ int
 settings_unit_tell(struct db *db, const json_t *unit, enum unit_cause cause, struct kettle_error *err)
 {
 	return unit_event(db, cause ? "unit.quarantined" : "unit.returned", unit, err);
+}
+
+int
+settings_unit_tell_fitness(struct db *db, const json_t *unit, bool fit, struct kettle_error *err)
+{
+	return unit_event(db, fit ? "unit.fit" : "unit.unfit", unit, err);
 }
 
 int

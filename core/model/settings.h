@@ -78,6 +78,8 @@ int settings_unit_identify(struct db *db, const char *device, const char *key, c
 int settings_unit_set(struct db *db, const json_t *unit, enum unit_cause cause, bool by_hand, struct kettle_error *err);
 /* Only writes the event unit.quarantined or unit.returned of such a unit: the next engine does not remember it. */
 int settings_unit_tell(struct db *db, const json_t *unit, enum unit_cause cause, struct kettle_error *err);
+/* Only writes the event unit.fit or unit.unfit of such a unit, which has "causes" (base/gpu_fitness.h) where it is unfit. */
+int settings_unit_tell_fitness(struct db *db, const json_t *unit, bool fit, struct kettle_error *err);
 /* Why the jobs of a unit wait: no job can run there until its operator acts, or its remote side is unreachable. */
 enum unit_wait { UNIT_UNUSABLE, UNIT_AWAY, UNIT_WAITS };
 /* Stores since when they wait (ms since 1970), unless a time is stored already; 0 removes it. */

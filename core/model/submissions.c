@@ -429,7 +429,7 @@ open_run(json_t *run)
 		(void)json_object_update_missing(run, detail);
 	(void)json_object_del(run, "detail");
 	if (!member_true(run, "secret")) {
-		json_t *remarks = report_remarks(json_object_get(run, "result"));
+		json_t *remarks = report_remarks(json_object_get(run, "result"), json_object_get(run, "device"));
 		if (remarks)
 			(void)json_object_set_new(run, "remarks", remarks);
 		return;

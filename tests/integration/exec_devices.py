@@ -39,6 +39,10 @@ def facts(folder):
         equal(one["clocks"]["sm"], 1980)
         equal((one["temperature"], one["throttle"], one["processes"]), (41, [], []))
         assert "power_mw" not in one, one
+        equal([one[key] for key in ("clocks_locked", "power_limit_mw", "power_default_mw", "ecc", "ecc_corrected", "ecc_uncorrected",
+                                    "mig", "persistence")], [False, 700000, 700000, True, 0, 0, False, True])
+        equal(one["slowed_ns"], {"power-cap": 0, "thermal": 0, "thermal-hardware": 0, "power-brake": 0})
+        equal((one["unfit"], one["remarks"]), ([], ["clocks-unlocked"]))
         equal(other["uuid"], "GPU-00000000-0000-0000-0000-000000000001")
         equal(x.hello["gpu_errors"], [])
 
@@ -46,14 +50,17 @@ def facts(folder):
 def amd(folder):
     """AMD's GPUs are read through the same path"""
     nodes = os.path.join(folder, "topology", "kfd", "nodes")
-    for name, text_ in (("0", "cpu_cores_count 8\n"), ("1", "drm_render_minor 128\ngfx_target_version 90402\n"),
-                        ("2", "drm_render_minor 129\ngfx_target_version 90010\n")):
-        os.makedirs(os.path.join(nodes, name))
-        with open(os.path.join(nodes, name, "properties"), "w") as file:
+    for name, text_ in (("0/properties", "cpu_cores_count 8\n"), ("1/properties", "drm_render_minor 128\ngfx_target_version 90402\n"),
+                        ("2/properties", "drm_render_minor 129\ngfx_target_version 90010\n"), ("1/gpu_id", "111\n"), ("2/gpu_id", "222\n"),
+                        ("../../proc/77/vram_111", "0\n"), ("../../proc/77/vram_222", "4096\n"), ("../../proc/self/vram_111", "1\n")):
+        os.makedirs(os.path.dirname(os.path.join(nodes, name)), exist_ok=True)
+        with open(os.path.join(nodes, name), "w") as file:
             file.write(text_)
     state = os.path.join(folder, "rocm.state")
     with open(state, "w") as file:
-        file.write("0 9 count -1 2\n0 9 throttle 1 4\n")
+        # In normal operation a GPU says that its temperature limits it (36); one that is too hot by its hardware 47.
+        file.write("0 9 count -1 2\n0 9 throttle 1 4\n0 9 causes 0 %d\n0 9 causes 1 %d\n0 9 uncorrected 1 3\n0 9 level 1 3\n"
+                   "0 9 limit 1 600\n" % (1 << 36, 1 << 47))
     command = [os.path.join(BUILD, "kettle-gpu"), "--nvml", "/nonexistent/x.so", "--rocm-smi",
                os.path.join(PEERS, "librocm_smi64.so"), "--topology", nodes]
     answer = subprocess.run(command, stdout=subprocess.PIPE, env=dict(os.environ, FAKE_ROCM=state), timeout=PATIENCE)
@@ -64,7 +71,10 @@ def amd(folder):
     equal([one[key] for key in ("vendor", "index", "name", "driver", "gfx", "render", "uuid", "bus", "temperature")],
           ["amd", 0, "AMD Stand-in", "6.8.5", "gfx942", 128, "GPU-000000000000abc0", "0000:41:00.0", 55])
     equal((one["clocks"], one["throttle"]), ({"sm": 2100, "memory": 1300}, []))
-    equal((other["gfx"], other["throttle"]), ("gfx90a", ["status-0x4"]))
+    equal((other["gfx"], other["throttle"]), ("gfx90a", ["status-0x4", "thermal-hardware"]))
+    keys = ("clocks_locked", "power_limit_mw", "power_default_mw", "ecc_uncorrected", "processes")
+    equal([one[key] for key in keys], [False, 750000, 750000, 0, []])
+    equal([other[key] for key in keys], [True, 600000, 750000, 3, [{"pid": 77, "memory": 4096}]])
 
 
 def no_library(folder):
@@ -86,10 +96,15 @@ def doctor(folder):
     """--doctor shows the GPUs"""
     path = os.path.join(folder, "exec.yml")
     with open(path, "w") as file:
-        json.dump({"gpu": {"nvml": os.path.join(PEERS, "libnvidia-ml.so"), "rocm_smi": "/nonexistent/x.so"}}, file)
+        json.dump({"gpu": {"nvml": os.path.join(PEERS, "libnvidia-ml.so"), "rocm_smi": "/nonexistent/x.so"},
+                   "locks": os.path.join(folder, "locks")}, file)
     command = [PROGRAM, "--doctor", "--state", os.path.join(folder, "state"), "--config", path]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, **fake(folder)), timeout=PATIENCE)
     contains(answer.stdout, "GPU 0: NVIDIA Stand-in, 81920 MiB (GPU-00000000-0000-0000-0000-000000000000)")
+    contains(answer.stdout, "fit to score: yes")
+    answer = subprocess.run(command + ["--json"], stdout=subprocess.PIPE, text=True, env=dict(os.environ, **fake(folder, (0, ALWAYS, "pid", 0, 7))),
+                            timeout=PATIENCE)
+    equal(json.loads(answer.stdout)["gpus"]["gpus"][0]["unfit"], ["processes"])
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, **fake(folder, (0, ALWAYS, "init", -1, 9))),
                             timeout=PATIENCE)
     contains(answer.stdout, "The NVIDIA driver does not respond (nvmlInit): Driver Not Loaded.")
@@ -108,7 +123,7 @@ def record(folder):
         equal(device["gpus"][0]["index"], 1)
         equal(device["gpus"][0]["before"], {"clocks": x.hello["gpus"][1]["clocks"], "temperature": 41, "throttle": []})
         equal(device["gpus"][0]["after"], device["gpus"][0]["before"])
-        equal(done["device"], {"checked": ["1"], "faults": {}})
+        equal(done["device"], {"checked": ["1"], "faults": {}, "unfit": {}})
         equal(x.hello["machine"]["host"], done["system"]["host"])
         equal((done["system"]["gpu"], done["system"]["count"], done["system"]["runtime"]), ("NVIDIA Stand-in", 1, "CUDA 12.4"))
         assert done["system"]["platform"].startswith("Linux-"), done["system"]
@@ -171,6 +186,117 @@ def gone(folder):
         equal(x.one(device_step(), unit={"gpu": 0})["state"], "passed")
         contains(x.one(device_step(), unit={"gpu": 1})["error"], "GPU is lost")
         contains(x.one(device_step(), unit={"gpu": "GPU-other"})["error"], "GPU is lost")
+
+
+UNFIT = (("reasons", 8, "hardware-slowdown"), ("reasons", 0x20, "thermal"), ("reasons", 0x40, "thermal-hardware"),
+         ("reasons", 0x80, "power-brake"), ("uncorrected", 3, "ecc"), ("pid", 77, "processes"))
+
+
+def unfit(folder):
+    """A job whose times are scores runs no step on a GPU that is unfit, and names the cause; other jobs run"""
+    lines = [(0, ALWAYS, key, gpu, value) for gpu, (key, value, _) in enumerate(UNFIT)]
+    with start(folder, (0, ALWAYS, "count", -1, len(UNFIT)), *lines) as x:
+        equal([gpu["unfit"] for gpu in x.hello["gpus"]], [[word] for _, _, word in UNFIT])
+        for gpu in range(len(UNFIT)):
+            x.run("score%d" % gpu, [device_step()], unit={"name": "d%d" % gpu, "gpu": gpu, "score": True})
+        ended = {}
+        while len(ended) < len(UNFIT):
+            done = x.until(event="done")
+            ended[done["job"]] = done
+        for gpu, (_, _, word) in enumerate(UNFIT):
+            done = ended["score%d" % gpu]
+            equal((done["status"], done["outcomes"][0]["state"]), ("done", "error"))
+            contains(done["outcomes"][0]["error"], "GPU %d is not fit" % gpu)
+            equal(done["device"], {"checked": [str(gpu)], "faults": {}, "unfit": {str(gpu): [word]}})
+        outcome = x.one(device_step(), unit={"gpu": 5})
+        equal((outcome["state"], outcome["device"]["unfit"]), ("passed", {}))
+        # Errors of the memory do not depend on the moment.
+        outcome = x.one(device_step(), unit={"gpu": 4})
+        equal((outcome["state"], outcome["device"]["unfit"]), ("passed", {"4": ["ecc"]}))
+
+
+def unfit_for_a_moment(folder):
+    """What passes within seconds is waited for"""
+    with start(folder, (2, 4, "pid", 0, 77), (2, 3, "reasons", 0, 0x88)) as x:
+        x.run("j", [device_step()], unit={"gpu": 0, "score": True})
+        done = x.done("j")
+        equal((done["outcomes"][0]["state"], done["device"]["unfit"]), ("passed", {}))
+
+
+def unfit_in_a_run(folder):
+    """What the hardware did during both times of a step, and a process that stays behind, are named with the result"""
+    hot = [(at, ALWAYS, key, 0, at * 10**9) for at in range(1, 20) for key in ("hot_ns", "brake_ns")]
+    # 1: greeting, 2: before, 3 and 4: after the step and its repetition, 5: after the job; 6, 7, 8: of the other job.
+    with start(folder, *hot, (7, ALWAYS, "uncorrected", 1, 1), (8, ALWAYS, "pid", 1, 77)) as x:
+        x.run("k", [device_step()], unit={"gpu": 0, "score": True})
+        done = x.done("k")
+        equal((done["outcomes"][0]["state"], done["outcomes"][0]["device"]["repeated"]), ("passed", True))
+        equal(sorted(done["device"]["unfit"]["0"]), ["power-brake", "thermal-hardware"])
+        x.run("j", [device_step()], unit={"gpu": 1, "score": True})
+        done = x.done("j")
+        equal((done["outcomes"][0]["state"], done["outcomes"][0]["device"]["unfit"]), ("passed", {"1": ["ecc"]}))
+        equal(sorted(done["device"]["unfit"]["1"]), ["ecc", "processes"])
+
+
+def unreadable(folder):
+    """A reading that fails or hangs after a step leaves the result, and names the cause"""
+    for key, value in (("init", 9), ("hang", 1)):
+        with start(folder, (3, 3, key, -1, value)) as x:
+            x.run("j", [device_step()], unit={"gpu": 0, "score": True})
+            done = x.done("j")
+            equal((done["outcomes"][0]["state"], done["outcomes"][0]["device"]["unfit"]), ("passed", {"0": ["unreadable"]}))
+            equal(done["device"], {"checked": ["0"], "faults": {}, "unfit": {"0": ["unreadable"]}})
+        os.remove(os.path.join(folder, "nvml.state.count"))
+
+
+def remarks(folder):
+    """What one should know of scores, and does not prevent them"""
+    usual = [(0, ALWAYS, key, 1, value) for key, value in (("reasons", 0x14), ("limit", 500000), ("mig", 1), ("ecc", 0), ("persistence", 0))]
+    rises = [(at, ALWAYS, key, 0, at * 10**9) for at in range(1, 40) for key in ("corrected", "power_ns")]
+    with start(folder, *usual, *rises, (0, ALWAYS, "reasons", 0, 2), (0, ALWAYS, "pid", 1, 77)) as x:
+        def said(gpu):
+            x.run("j%d" % gpu, [device_step()], unit={"gpu": gpu, "score": True})
+            done = x.done("j%d" % gpu)
+            equal((done["outcomes"][0]["state"], done["device"]["unfit"], done["outcomes"][0]["device"]["unfit"]), ("passed", {}, {}))
+            return done["outcomes"][0]["device"]["remarks"]
+        # Whose the processes are that use parts of a divided GPU is not known.
+        equal(x.hello["gpus"][1]["unfit"], [])
+        equal(said(1), ["clocks-unlocked", "power-cap", "power-limit", "sync-boost", "ecc-off", "mig", "persistence-off"])
+        equal(said(0), ["power-cap", "ecc-corrected"])
+    with start(folder, (0, ALWAYS, "set", 0, 1410)) as x:
+        equal((x.hello["gpus"][0]["clocks_locked"], x.hello["gpus"][0]["remarks"]), (True, []))
+
+
+def absurd(folder):
+    """What cannot be is left out, and prevents nothing"""
+    most = (1 << 64) - 1
+    lines = [(0, ALWAYS, key, 0, most) for key in ("uncorrected", "corrected", "hot_ns", "brake_ns", "thermal_ns", "temperature", "sm")]
+    with start(folder, *lines, (0, ALWAYS, "limit", 0, 0), (3, ALWAYS, "brake_ns", 0, 0)) as x:
+        gpu = x.hello["gpus"][0]
+        assert "ecc_uncorrected" not in gpu and "thermal" not in gpu["slowed_ns"], gpu
+        x.run("j", [device_step()], unit={"gpu": 0, "score": True})
+        done = x.done("j")
+        equal((done["outcomes"][0]["state"], done["device"]["unfit"]), ("passed", {}))
+        equal(done["outcomes"][0]["device"]["remarks"], ["clocks-unlocked", "power-limit"])
+
+
+def processes_of_jobs(folder):
+    """While jobs use devices, and where they share one, processes are not others'"""
+    with start(folder, (2, ALWAYS, "pid", -1, 77)) as x:
+        outcome = x.one(device_step(), unit={"gpu": 1, "slots": 2, "score": True})
+        equal(outcome["state"], "passed")
+        x.run("holder", [device_step("sleep 60")], unit={"gpu": 0})
+        x.until(event="step", job="holder")
+        hello = x.hello
+        while not hello["gpus"][0]["processes"]:  # a greeting that was on its way has an older reading
+            x.send(op="hello")
+            hello = x.until(event="hello")
+        equal([gpu["unfit"] for gpu in hello["gpus"]], [[], []])
+        x.send(op="cancel", job="holder")
+        x.done("holder")
+        while [gpu["unfit"] for gpu in hello["gpus"]] != [["processes"], ["processes"]]:
+            x.send(op="hello")
+            hello = x.until(event="hello")
 
 
 def several(folder):
@@ -265,7 +391,7 @@ def cancelled(folder):
         equal(x.done("third")["status"], "done")
         x.send(op="cancel", job="holder")
         done = x.done("holder")
-        equal((done["status"], done["device"]), ("cancelled", {"checked": ["1"], "faults": {}}))
+        equal((done["status"], done["device"]), ("cancelled", {"checked": ["1"], "faults": {}, "unfit": {}}))
         for number in range(5):
             x.run("now", [device_step("sleep 60", device=2)], unit={"gpu": [1, 0]})
             x.send(op="cancel", job="now")
@@ -305,5 +431,6 @@ def expected(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([facts, amd, no_library, doctor, record, throttled, throttled_again, dirty, gone, several, loopback, order, no_starvation,
+    sys.exit(main([facts, amd, no_library, doctor, record, throttled, throttled_again, dirty, gone, unfit, unfit_for_a_moment,
+               unfit_in_a_run, unreadable, remarks, absurd, processes_of_jobs, several, loopback, order, no_starvation,
                    cancelled, expected]))

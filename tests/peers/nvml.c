@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A stand-in for libnvidia-ml.so.1: the GPUs that Kettle's tests describe in the file that FAKE_NVML names. */
 /*
- * Keys: count, init (what nvmlInit gives), lost (a GPU that does not answer), used (MiB), reasons, thermal_ns, hang
- * (nvmlInit never comes back). Written from the documented interface, not from kettle-gpu.
+ * Keys: count, init (what nvmlInit gives), lost (a GPU that does not answer), used (MiB), reasons, thermal_ns, hot_ns and
+ * brake_ns (heat and power brake, by the hardware), power_ns, pid (of another process), set (MHz of applications), limit
+ * (mW), ecc (0: off), corrected and uncorrected (errors), mig, persistence, hang (nvmlInit never comes back). Written from
+ * the documented interface, not from kettle-gpu.
  */
 #include <config.h>
 
@@ -52,6 +54,22 @@ struct process_info {
 	unsigned gpu_instance, compute_instance;
 };
 API int nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *count, struct process_info *infos);
+struct field_value {
+	unsigned field, scope;
+	long long timestamp, latency;
+	unsigned value_type;
+	int code;
+	unsigned long long value;
+};
+API int nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, struct field_value *values);
+API int nvmlDeviceGetApplicationsClock(nvmlDevice_t device, int type, unsigned *mhz);
+API int nvmlDeviceGetDefaultApplicationsClock(nvmlDevice_t device, int type, unsigned *mhz);
+API int nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned *milliwatts);
+API int nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t device, unsigned *milliwatts);
+API int nvmlDeviceGetPersistenceMode(nvmlDevice_t device, unsigned *mode);
+API int nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *current, unsigned *pending);
+API int nvmlDeviceGetEccMode(nvmlDevice_t device, unsigned *current, unsigned *pending);
+API int nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, int type, int counter, unsigned long long *count);
 
 int
 nvmlInit_v2(void)
@@ -189,7 +207,9 @@ int
 nvmlDeviceGetViolationStatus(nvmlDevice_t device, int policy, unsigned long long reference_violation[2])
 {
 	reference_violation[0] = 0;
-	reference_violation[1] = policy == 1 ? state_number("thermal_ns", device->index, 0) : 0;
+	reference_violation[1] = policy == 1   ? state_number("thermal_ns", device->index, 0)
+							 : policy == 0 ? state_number("power_ns", device->index, 0)
+										   : 0;
 	return SUCCESS;
 }
 
@@ -203,4 +223,73 @@ nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *count, st
 	if (pid)
 		infos[0] = (struct process_info){.pid = (unsigned)pid, .used = ~0ull};
 	return SUCCESS;
+}
+
+/* 252: hardware slowdown by heat, 253: by a power brake, ns. */
+int
+nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, struct field_value *values)
+{
+	for (int i = 0; i < count; i++) {
+		bool known = values[i].field == 252 || values[i].field == 253;
+		values[i].value_type = 3;
+		values[i].code = known ? SUCCESS : NOT_SUPPORTED;
+		values[i].value = state_number(values[i].field == 252 ? "hot_ns" : "brake_ns", device->index, 0);
+	}
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetApplicationsClock(nvmlDevice_t device, int type, unsigned *mhz)
+{
+	*mhz = (unsigned)state_number(type == 1 ? "set" : "set_memory", device->index, type == 1 ? 1980 : 2619);
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetDefaultApplicationsClock(nvmlDevice_t device, int type, unsigned *mhz)
+{
+	return nvmlDeviceGetMaxClockInfo(device, type, mhz);
+}
+
+int
+nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned *milliwatts)
+{
+	*milliwatts = (unsigned)state_number("limit", device->index, 700000);
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetPowerManagementDefaultLimit(nvmlDevice_t device, unsigned *milliwatts)
+{
+	(void)device;
+	*milliwatts = 700000;
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetPersistenceMode(nvmlDevice_t device, unsigned *mode)
+{
+	*mode = (unsigned)state_number("persistence", device->index, 1);
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned *current, unsigned *pending)
+{
+	*current = *pending = (unsigned)state_number("mig", device->index, 0);
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetEccMode(nvmlDevice_t device, unsigned *current, unsigned *pending)
+{
+	*current = *pending = (unsigned)state_number("ecc", device->index, 1);
+	return SUCCESS;
+}
+
+int
+nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, int type, int counter, unsigned long long *count)
+{
+	*count = state_number(type == 1 ? "uncorrected" : "corrected", device->index, 0);
+	return counter == 0 ? SUCCESS : NOT_SUPPORTED;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A stand-in for librocm_smi64.so: the GPUs that Kettle's tests describe in the file that FAKE_ROCM names. */
-/* Keys: count, init (what rsmi_init gives), used (MiB), throttle. Written from the documented interface. */
+/*
+ * Keys: count, init (what rsmi_init gives), used (MiB), throttle, causes (of throttling, 64 bits), level (of performance),
+ * limit (W), uncorrected (errors). Written from the documented interface.
+ */
 #include <config.h>
 
 #include <stdint.h>
@@ -24,6 +27,10 @@ API int rsmi_dev_memory_total_get(uint32_t index, int type, uint64_t *bytes);
 API int rsmi_dev_memory_usage_get(uint32_t index, int type, uint64_t *bytes);
 API int rsmi_dev_gpu_metrics_info_get(uint32_t index, unsigned char *metrics);
 API int rsmi_version_str_get(int component, char *text, uint32_t size);
+API int rsmi_dev_perf_level_get(uint32_t index, int *level);
+API int rsmi_dev_power_cap_get(uint32_t index, uint32_t sensor, uint64_t *microwatts);
+API int rsmi_dev_power_cap_default_get(uint32_t index, uint64_t *microwatts);
+API int rsmi_dev_ecc_count_get(uint32_t index, int block, uint64_t counts[3]);
 
 int
 rsmi_init(uint64_t flags)
@@ -96,6 +103,7 @@ rsmi_dev_gpu_metrics_info_get(uint32_t index, unsigned char *metrics)
 {
 	uint16_t hotspot = 55, gfx_clock = 2100, memory_clock = 1300;
 	uint32_t throttle = (uint32_t)state_number("throttle", (int)index, 0);
+	uint64_t causes = state_number("causes", (int)index, UINT64_MAX);
 	memset(metrics, 0xff, 120);
 	metrics[2] = 1;
 	metrics[3] = 3;
@@ -103,6 +111,7 @@ rsmi_dev_gpu_metrics_info_get(uint32_t index, unsigned char *metrics)
 	memcpy(metrics + 54, &gfx_clock, sizeof(gfx_clock));
 	memcpy(metrics + 58, &memory_clock, sizeof(memory_clock));
 	memcpy(metrics + 68, &throttle, sizeof(throttle));
+	memcpy(metrics + 112, &causes, sizeof(causes));
 	return SUCCESS;
 }
 
@@ -112,4 +121,35 @@ rsmi_version_str_get(int component, char *text, uint32_t size)
 	(void)component;
 	(void)snprintf(text, size, "6.8.5");
 	return SUCCESS;
+}
+
+int
+rsmi_dev_perf_level_get(uint32_t index, int *level)
+{
+	*level = (int)state_number("level", (int)index, 0);
+	return SUCCESS;
+}
+
+int
+rsmi_dev_power_cap_get(uint32_t index, uint32_t sensor, uint64_t *microwatts)
+{
+	*microwatts = state_number("limit", (int)index, 750) * 1000000;
+	return sensor == 0 ? SUCCESS : NOT_SUPPORTED;
+}
+
+int
+rsmi_dev_power_cap_default_get(uint32_t index, uint64_t *microwatts)
+{
+	(void)index;
+	*microwatts = 750000000;
+	return SUCCESS;
+}
+
+/* Only the memory controllers (1) and the graphics core (4) count. */
+int
+rsmi_dev_ecc_count_get(uint32_t index, int block, uint64_t counts[3])
+{
+	counts[0] = counts[2] = 0;
+	counts[1] = block == 1 ? state_number("uncorrected", (int)index, 0) : 0;
+	return block == 1 || block == 4 ? SUCCESS : NOT_SUPPORTED;
 }

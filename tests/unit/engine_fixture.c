@@ -88,6 +88,7 @@ add_task(const struct kettle_job *job, const json_t *plan)
 	AUTO_FREE char *expect = json_dumps(json_object_get(job->unit, "expect"), JSON_COMPACT);
 	(void)snprintf(task->expect, sizeof(task->expect), "%s", expect ? expect : "");
 	task->units = 1 + json_array_size(json_object_get(job->unit, "more"));
+	task->score = json_is_true(json_object_get(job->unit, "score"));
 	return task;
 }
 

@@ -17,6 +17,7 @@ struct task {
 	json_t *plan;
 	bool cancelled, recovered;
 	size_t units; /* that it got at once */
+	bool score;   /* its section says that its times are scores */
 };
 
 /* A runner whose jobs end when the test says so. */

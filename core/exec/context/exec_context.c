@@ -42,8 +42,9 @@ open_folders(struct exec_context *exec, struct kettle_error *err)
 }
 
 void
-exec_context_take_gpus(struct exec_context *exec, json_t *reading_take)
+exec_context_take_gpus(struct exec_context *exec, json_t *reading_take, bool used)
 {
+	exec->gpus_used = used;
 	json_decref(exec->gpus);
 	exec->gpus = reading_take;
 	if (!exec->gpus)
@@ -61,7 +62,7 @@ open_gpus(struct exec_context *exec)
 	if (!gpu_expected(&exec->config))
 		return;
 	(void)gpu_read(&exec->config, &reading, NULL);
-	exec_context_take_gpus(exec, reading);
+	exec_context_take_gpus(exec, reading, false);
 	json_array_each(json_object_get(exec->gpus, "gpus"), one) {
 		struct gpu gpu = gpu_of(one);
 		if (gpu.uuid && gpu.used >= 0)
@@ -69,16 +70,27 @@ open_gpus(struct exec_context *exec)
 	}
 }
 
-/* The GPUs for the greeting, with whether more of their memory is in use than when they are idle. */
+bool
+exec_context_is_idle(const struct exec_context *exec)
+{
+	return exec->locks.held == 0 && !devlock_others_hold(&exec->locks);
+}
+
+/*
+ * The GPUs for the greeting, with whether more of their memory is in use than when they are idle, and whether they are
+ * fit to score.
+ */
 static json_t *
 greet_gpus(const struct exec_context *exec)
 {
 	json_t *list = json_deep_copy(json_object_get(exec->gpus, "gpus"));
+	bool idle = list && !exec->gpus_used && exec_context_is_idle(exec);
 	json_array_each(list, one) {
 		struct gpu gpu = gpu_of(one);
-		const json_t *idle = json_object_get(exec->idle, gpu.uuid ? gpu.uuid : "");
+		const json_t *used = json_object_get(exec->idle, gpu.uuid ? gpu.uuid : "");
 		json_object_set_new(
-			one, "occupied", json_boolean(gpu_is_occupied(&gpu, idle, exec->config.gpu_max_residual_bytes)));
+			one, "occupied", json_boolean(gpu_is_occupied(&gpu, used, exec->config.gpu_max_residual_bytes)));
+		gpu_fitness_add(one, idle);
 	}
 	return list;
 }

@@ -33,9 +33,10 @@ struct exec_context {
 	struct warm *warm;    /* NULL: every step begins cold */
 	unsigned protections; /* protections that this machine offers */
 	json_t *plan_schema;
-	json_t *facts; /* machine_describe */
-	json_t *gpus;  /* the newest reading of all GPUs (gpu_read); NULL: there are none */
-	json_t *idle;  /* UUID → bytes of its memory in use when it is idle */
+	json_t *facts;  /* machine_describe */
+	json_t *gpus;   /* the newest reading of all GPUs (gpu_read); NULL: there are none */
+	bool gpus_used; /* jobs held devices when that reading began */
+	json_t *idle;   /* UUID → bytes of its memory in use when it is idle */
 	struct toolchain *toolchain;
 	struct tool_report tools; /* for the greeting; NULLs: not known yet */
 	struct cache cache;
@@ -83,8 +84,13 @@ void exec_context_close(struct exec_context *exec);
 void exec_context_emit(struct exec_context *exec, json_t *event_take);
 /* The greeting, without tools and packages until they are known. New reference. */
 json_t *exec_context_hello(struct exec_context *exec);
-/* Takes a newer reading of the GPUs. NULL: the reading failed, and counts as one without GPUs. */
-void exec_context_take_gpus(struct exec_context *exec, json_t *reading_take);
+/* Whether no job of this machine holds a device. */
+bool exec_context_is_idle(const struct exec_context *exec);
+/*
+ * Takes a newer reading of the GPUs. NULL: the reading failed, and counts as one without GPUs. used: jobs held devices
+ * when it began, so that processes in it may be theirs.
+ */
+void exec_context_take_gpus(struct exec_context *exec, json_t *reading_take, bool used);
 /*
  * Notes that a device runs on these cores. Moves this process and its inits off them if other cores are left, so that
  * they do not disturb timed steps.

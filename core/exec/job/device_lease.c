@@ -8,9 +8,9 @@
  *
  *   request ──▶ lock 1 ──▶ … ──▶ lock n ──▶ check (work) ──▶ ready: the steps run ──▶ check (work) ──▶ release
  *
- * Only GPUs are checked. A fault in the first check fails the steps as the machine's fault. A fault in the last check
- * is reported with the job's `done` and changes no result. A job that ends during a check stays until the check has
- * ended.
+ * Only GPUs are checked. A fault in the first check fails the steps as the machine's fault; so does, in a job whose times
+ * are scores, a GPU that is unfit to score. A fault in the last check is reported with the job's `done` and changes no
+ * result. A job that ends during a check stays until the check has ended.
  */
 #include <config.h>
 
@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
+#include "base/gpu_fitness.h"
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -64,6 +65,7 @@ open_watch(struct job *job)
 			strings_add(&lease->watch.gpus, unit->devices[i].gpu);
 	}
 	lease->watch.idle = shared ? NULL : json_object();
+	lease->watch.score = unit->score;
 }
 
 int
@@ -97,7 +99,8 @@ static void
 look_run(void *arg)
 {
 	struct device_lease *lease = &((struct job *)arg)->lease;
-	lease->found_faults = gpuwatch_check(&lease->watch, &lease->found_reading);
+	lease->found_unfit = json_object();
+	lease->found_faults = gpuwatch_check(&lease->watch, &lease->found_reading, lease->found_unfit);
 }
 
 /* Takes the result of a check, on the loop. */
@@ -105,7 +108,8 @@ static void
 take_look(struct job *job)
 {
 	struct device_lease *lease = &job->lease;
-	json_decref_all(lease->reading, lease->faults);
+	json_decref_all(lease->reading, lease->faults, lease->unfit);
+	lease->unfit = STEAL(lease->found_unfit);
 	lease->reading = STEAL(lease->found_reading);
 	lease->faults = STEAL(lease->found_faults);
 	/* The smallest reading counts as the memory in use when idle. */
@@ -134,6 +138,12 @@ take_fault(struct device_lease *lease)
 {
 	json_object_each(lease->faults, gpu, why) {
 		(void)kettle_fail(&lease->error, KETTLE_EUNAVAIL, "%s", json_string_value(why));
+		return;
+	}
+	json_object_each(lease->unfit, gpu, causes) {
+		AUTO_BUF struct buf why = {0};
+		gpu_words_explain(causes, &why);
+		(void)kettle_fail(&lease->error, KETTLE_EUNAVAIL, "GPU %s is not fit to score: %s.", gpu, why.data);
 		return;
 	}
 }
@@ -270,13 +280,32 @@ device_lease_descriptors(const struct job *job, int *ret_fds)
 	return count;
 }
 
+/* Adds the causes of GPUs to those that are known of them. */
+static void
+add_unfit(json_t *all, const json_t *unfit)
+{
+	json_object_each(unfit, gpu, causes) {
+		json_t *known = json_object_get(all, gpu);
+		if (!known) {
+			known = json_array();
+			json_object_set_new(all, gpu, known);
+		}
+		gpu_words_add_causes(known, causes);
+	}
+}
+
 json_t *
 device_lease_report(const struct job *job)
 {
 	const struct device_lease *lease = &job->lease;
 	if (!lease->faults)
 		return NULL;
-	return json_pack("{s:o, s:O}", "checked", strings_json(&lease->watch.gpus), "faults", lease->faults);
+	json_t *unfit = json_object();
+	add_unfit(unfit, lease->unfit);
+	for (size_t i = 0; i < job->count; i++)
+		add_unfit(unfit, json_object_get(job->steps[i].gpus.report, "unfit"));
+	return json_pack(
+		"{s:o, s:O, s:o}", "checked", strings_json(&lease->watch.gpus), "faults", lease->faults, "unfit", unfit);
 }
 
 void
@@ -286,5 +315,5 @@ device_lease_close(struct job *job)
 	give_back(job);
 	free_all(lease->locks, lease->names, lease->slots);
 	strings_free(&lease->watch.gpus);
-	json_decref_all(lease->watch.idle, lease->reading, lease->faults);
+	json_decref_all(lease->watch.idle, lease->reading, lease->faults, lease->unfit);
 }

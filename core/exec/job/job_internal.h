@@ -43,6 +43,7 @@ struct unit {
 	const char *name; /* borrowed from the line, or "local" */
 	enum sandbox_level level;
 	uint64_t memory;             /* of a run whose plan names none, for each device that the run needs */
+	bool score;                  /* its times are scores, so that a GPU that is unfit runs no step */
 	struct device_slot *devices; /* at least one */
 	size_t count;
 };
@@ -97,7 +98,8 @@ struct device_lease {
 	struct gpuwatch watch;
 	json_t *reading; /* the newest one */
 	json_t *faults;  /* GPU → sentence, from the last check; NULL: there was none */
-	json_t *found_reading, *found_faults;
+	json_t *unfit;   /* GPU → [cause], likewise */
+	json_t *found_reading, *found_faults, *found_unfit;
 	struct work work;
 };
 
@@ -112,7 +114,10 @@ int device_lease_request(struct job *job, struct kettle_error *err);
 void device_lease_release(struct job *job);
 /* Stores the descriptors of the held locks, for init. Returns how many (at most JOB_MAX_DEVICES). */
 size_t device_lease_descriptors(const struct job *job, int *ret_fds);
-/* {"checked": [gpu], "faults": {gpu: sentence}}; NULL: no check was made. New reference. */
+/*
+ * {"checked": [gpu], "faults": {gpu: sentence}, "unfit": {gpu: [cause]}: by the last check and all steps}; NULL: no check
+ * was made. New reference.
+ */
 json_t *device_lease_report(const struct job *job);
 void device_lease_close(struct job *job);
 

@@ -145,6 +145,7 @@ read_unit(const struct exec_context *exec, const json_t *object, struct unit *un
 	const char *name = json_text_or_null(object, "name");
 	const json_t *more = json_object_get(object, "more");
 	unit->name = name ? name : "local";
+	unit->score = member_true(object, "score");
 	if (more && !json_is_array(more))
 		return kettle_fail(err, KETTLE_EINVAL, "`more` of the unit must be a list of units.");
 	int rc = add_section(exec, object, unit, err);

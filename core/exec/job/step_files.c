@@ -370,6 +370,8 @@ step_files_check_gpus(void *arg)
 	if (error.code != 0 && step->state != STEP_PASSED && step->state != STEP_CANCELLED) {
 		step->error = error;
 		step->state = STEP_ERROR;
+	} else if (error.code != 0 && step->state == STEP_PASSED) {
+		step->gpus.report = gpuwatch_unreadable(&lease->watch);
 	}
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/gpu_fitness.h"
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -130,12 +131,27 @@ gpu_state(const struct gpu *gpu)
 		gpu->power_mw, "throttle", gpu->throttle);
 }
 
+static void
+add_once(json_t *list, const char *word)
+{
+	if (!list_has_text(list, word))
+		json_array_append_new(list, json_string(word));
+}
+
 /* Adds a reason once, unless it belongs to normal operation. */
 static void
 add_reason(json_t *reasons, const char *reason)
 {
-	if (strcmp(reason, "power-cap") != 0 && strcmp(reason, "sync-boost") != 0 && !list_has_text(reasons, reason))
-		json_array_append_new(reasons, json_string(reason));
+	if (strcmp(reason, gpu_word(GPU_WORD_POWER_CAP)) != 0 && strcmp(reason, gpu_word(GPU_WORD_SYNC_BOOST)) != 0)
+		add_once(reasons, reason);
+}
+
+/* Whether a cause slowed the GPU between two readings for more than GPU_SLOWED_NS, by its counter. */
+static bool
+was_slowed(const struct gpu *before, const struct gpu *after, const char *cause)
+{
+	const json_t *was = json_object_get(before->slowed_ns, cause), *now = json_object_get(after->slowed_ns, cause);
+	return was && now && json_integer_value(now) - json_integer_value(was) > GPU_SLOWED_NS;
 }
 
 void
@@ -145,11 +161,54 @@ gpu_throttled(const struct gpu *before, const struct gpu *after, json_t *reasons
 	json_array_each(after->throttle, reason)
 		if (json_is_string(reason))
 			add_reason(reasons, json_string_value(reason));
-	json_object_each(after->slowed_ns, name, now) {
-		const json_t *was = json_object_get(before->slowed_ns, name);
-		if (was && json_integer_value(now) - json_integer_value(was) > GPU_SLOWED_NS)
+	json_object_each(after->slowed_ns, name, now)
+		if (now && was_slowed(before, after, name))
 			add_reason(reasons, name);
-	}
+}
+
+void
+gpu_unfit(const struct gpu *gpu, bool idle, json_t *causes)
+{
+	/* The processes of all parts of a GPU that MIG divides are those of the whole one. */
+	bool whole = !member_true(gpu->json, "mig");
+	gpu_words_add_causes(causes, gpu->throttle);
+	if (member_int(gpu->json, "ecc_uncorrected") > 0)
+		add_once(causes, gpu_word(GPU_WORD_ECC));
+	if (idle && whole && json_array_size(gpu->processes) > 0)
+		add_once(causes, gpu_word(GPU_WORD_PROCESSES));
+}
+
+void
+gpu_remarks(const struct gpu *before, const struct gpu *after, json_t *remarks)
+{
+	const json_t *was = before->json, *now = after->json;
+	const char *cap = gpu_word(GPU_WORD_POWER_CAP), *boost = gpu_word(GPU_WORD_SYNC_BOOST);
+	json_int_t limit = number_of(now, "power_limit_mw"), corrected = number_of(was, "ecc_corrected");
+	const bool found[] = {
+		[GPU_WORD_CLOCKS_UNLOCKED] =
+			json_is_false(json_object_get(now, "clocks_locked")) && !member_true(was, "clocks_locked"),
+		[GPU_WORD_POWER_CAP] = list_has_text(after->throttle, cap) || was_slowed(before, after, cap),
+		[GPU_WORD_POWER_LIMIT] = limit >= 0 && limit < number_of(now, "power_default_mw"),
+		[GPU_WORD_SYNC_BOOST] = list_has_text(after->throttle, boost),
+		[GPU_WORD_ECC_CORRECTED] = corrected >= 0 && number_of(now, "ecc_corrected") > corrected,
+		[GPU_WORD_ECC_OFF] = json_is_false(json_object_get(now, "ecc")),
+		[GPU_WORD_MIG] = member_true(now, "mig"),
+		[GPU_WORD_PERSISTENCE_OFF] = json_is_false(json_object_get(now, "persistence")),
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(found); i++)
+		if (found[i])
+			add_once(remarks, gpu_word((enum gpu_word)i));
+}
+
+void
+gpu_fitness_add(json_t *json, bool idle)
+{
+	json_t *causes = json_array(), *remarks = json_array();
+	struct gpu gpu = gpu_of(json);
+	gpu_unfit(&gpu, idle, causes);
+	gpu_remarks(&gpu, &gpu, remarks);
+	json_object_set_new(json, "unfit", causes);
+	json_object_set_new(json, "remarks", remarks);
 }
 
 bool

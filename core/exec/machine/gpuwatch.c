@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the GPUs of a job are there and free before and after it, and what slowed them during a step. */
+/* Whether the GPUs of a job are there, free and fit to score before and after it, and what slowed them during a step. */
 #include <config.h>
 
 #include "exec/machine/machine.h"
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/gpu_fitness.h"
 #include "base/json_access.h"
 #include "base/text.h"
 
@@ -43,9 +44,23 @@ is_occupied(const struct gpuwatch *watch, const struct gpu *gpu, const char *nam
 	return true;
 }
 
-/* Adds the faults of the GPUs. Returns whether waiting may help. */
+/* Whether the GPU is unfit to score, which may pass: its causes are noted. */
 static bool
-find_faults(const struct gpuwatch *watch, const json_t *reading, const struct kettle_error *failed, json_t *faults)
+is_unfit(const struct gpuwatch *watch, const struct gpu *gpu, const char *name, json_t *unfit)
+{
+	AUTO_JSON json_t *causes = json_array();
+	if (watch->score)
+		gpu_unfit(gpu, watch->idle != NULL, causes);
+	if (json_array_size(causes) == 0)
+		return false;
+	json_object_set(unfit, name, causes);
+	return true;
+}
+
+/* Adds the faults of the GPUs, and causes for which they are unfit. Returns whether waiting may help. */
+static bool
+find_faults(const struct gpuwatch *watch, const json_t *reading, const struct kettle_error *failed, json_t *faults,
+	json_t *unfit)
 {
 	bool wait = false;
 	for (size_t i = 0; i < watch->gpus.count; i++) {
@@ -58,15 +73,17 @@ find_faults(const struct gpuwatch *watch, const json_t *reading, const struct ke
 			(void)gpu_missing(reading, name, &why);
 		else if (gpu.json && is_occupied(watch, &gpu, name, &why))
 			wait = true;
-		else
+		else {
+			wait = (gpu.json && is_unfit(watch, &gpu, name, unfit)) || wait;
 			continue;
+		}
 		json_object_set_new(faults, name, json_string(why.message));
 	}
 	return wait;
 }
 
 json_t *
-gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading)
+gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading, json_t *unfit)
 {
 	uint64_t limit = time_monotonic_ns() + GPU_FREE_MS * UINT64_C(1000000);
 	json_t *faults = json_object();
@@ -76,24 +93,50 @@ gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading)
 		json_decref(STEAL(*ret_reading));
 		(void)gpu_read(watch->config, ret_reading, &failed);
 		json_object_clear(faults);
-		if (!find_faults(watch, *ret_reading, &failed, faults) || time_monotonic_ns() > limit)
+		json_object_clear(unfit);
+		if (!find_faults(watch, *ret_reading, &failed, faults, unfit) || time_monotonic_ns() > limit)
 			return faults;
 		(void)poll(NULL, 0, GPU_POLL_MS);
 	}
 }
 
-static json_t *
-gpuwatch_describe(const struct gpuwatch *watch, const json_t *before, const json_t *after, json_t *throttled)
+/* Adds to a report what one of the GPUs was before and after a step. */
+static void
+describe_one(const char *name, const struct gpu *then, const struct gpu *now, json_t *report)
 {
-	json_t *list = json_array();
+	json_t *throttled = json_object_get(report, "throttled"), *unfit = json_object_get(report, "unfit");
+	AUTO_JSON json_t *causes = json_array(), *slowed = json_array();
+	gpu_throttled(then, now, throttled);
+	gpu_throttled(then, now, slowed);
+	gpu_words_add_causes(causes, slowed);
+	gpu_unfit(now, false, causes);
+	if (json_array_size(causes) > 0)
+		json_object_set(unfit, name, causes);
+	gpu_remarks(then, now, json_object_get(report, "remarks"));
+	json_array_append_new(json_object_get(report, "gpus"),
+		json_pack("{s:o*, s:s*, s:s*, s:o*, s:o}", "index", now->index < 0 ? NULL : json_integer(now->index), "uuid",
+			now->uuid, "name", now->name, "before", then->json ? gpu_state(then) : NULL, "after", gpu_state(now)));
+}
+
+static json_t *
+gpuwatch_describe(const struct gpuwatch *watch, const json_t *before, const json_t *after)
+{
+	json_t *report = json_pack("{s:[], s:[], s:{}, s:[]}", "gpus", "throttled", "unfit", "remarks");
 	for (size_t i = 0; i < watch->gpus.count; i++) {
-		struct gpu then = gpu_find(before, watch->gpus.list[i]), now = gpu_find(after, watch->gpus.list[i]);
-		gpu_throttled(&then, &now, throttled);
-		json_array_append_new(list,
-			json_pack("{s:o*, s:s*, s:s*, s:o*, s:o}", "index", now.index < 0 ? NULL : json_integer(now.index), "uuid",
-				now.uuid, "name", now.name, "before", then.json ? gpu_state(&then) : NULL, "after", gpu_state(&now)));
+		const char *name = watch->gpus.list[i];
+		struct gpu then = gpu_find(before, name), now = gpu_find(after, name);
+		describe_one(name, &then, &now, report);
 	}
-	return list;
+	return report;
+}
+
+json_t *
+gpuwatch_unreadable(const struct gpuwatch *watch)
+{
+	json_t *unfit = json_object();
+	for (size_t i = 0; i < watch->gpus.count; i++)
+		json_object_set_new(unfit, watch->gpus.list[i], json_pack("[s]", gpu_word(GPU_WORD_UNREADABLE)));
+	return json_pack("{s:[], s:[], s:o, s:[]}", "gpus", "throttled", "unfit", unfit, "remarks");
 }
 
 static bool
@@ -134,10 +177,10 @@ gpuwatch_after(
 			(void)gpu_missing(*ret_reading, watch->gpus.list[i], err);
 			return NULL;
 		}
-	json_t *throttled = json_array(), *gpus = gpuwatch_describe(watch, before, *ret_reading, throttled);
-	if (cool && json_array_size(throttled) > 0)
+	json_t *report = gpuwatch_describe(watch, before, *ret_reading);
+	if (cool && json_array_size(json_object_get(report, "throttled")) > 0)
 		cool_down(watch, ret_reading);
-	return json_pack("{s:o, s:o}", "gpus", gpus, "throttled", throttled);
+	return report;
 }
 
 void

@@ -232,6 +232,15 @@ json_t *gpu_state(const struct gpu *gpu);
  * [any]
  */
 void gpu_throttled(const struct gpu *before, const struct gpu *after, json_t *reasons);
+/*
+ * Appends why the GPU is unfit to score by a reading (base/gpu_fitness.h), each word once. idle: no job uses it, so that
+ * its processes are others'. [any]
+ */
+void gpu_unfit(const struct gpu *gpu, bool idle, json_t *causes);
+/* Appends what to know of times between two readings of a GPU (base/gpu_fitness.h), each word once. [any] */
+void gpu_remarks(const struct gpu *before, const struct gpu *after, json_t *remarks);
+/* Adds "unfit" and "remarks" to an object of a reading, by this reading alone; idle as in gpu_unfit. [any] */
+void gpu_fitness_add(json_t *json, bool idle);
 /* Whether more memory is in use than `left` bytes above the idle value (a number; NULL: false). [any] */
 bool gpu_is_occupied(const struct gpu *gpu, const json_t *idle, uint64_t left);
 
@@ -254,22 +263,26 @@ void gpu_nodes_environment(const json_t *reading, const struct strings *gpus, js
 struct gpuwatch {
 	const struct execconfig *config;
 	struct strings gpus; /* indices or UUIDs */
-	json_t *idle;        /* UUID → bytes in use when idle; NULL: memory is not checked */
+	json_t *idle;        /* UUID → bytes in use when idle; NULL: other jobs use them, too */
+	bool score;          /* they must be fit to score */
 };
 
 /*
  * Reads the GPUs, and waits up to GPU_FREE_MS until ended processes use no more memory. *ret_reading: the last reading,
- * a new reference, or NULL. Returns GPU → sentence for each GPU that is missing or not free; new reference. [any,
+ * a new reference, or NULL. Returns GPU → sentence for each GPU that is missing or not free; new reference. With
+ * watch->score it waits in the same way for GPUs that are unfit, and sets GPU → [cause] in `unfit`, an object. [any,
  * blocks]
  */
-json_t *gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading);
+json_t *gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading, json_t *unfit);
 /*
- * Reads the GPUs after a step: {"gpus": [{"index", "uuid", "name", "before", "after"}], "throttled": [word]}. before:
- * the reading before the step. With `cool`, waits up to GPU_COOL_MS for a throttled GPU to recover. *ret_reading: the
+ * Reads the GPUs after a step: {"gpus": [{"index", "uuid", "name", "before", "after"}], "throttled": [word], "unfit":
+ * {GPU: [cause]} for those that were or are unfit to score, "remarks": [word]}. before: the reading before the step. With `cool`, waits up to GPU_COOL_MS for a throttled GPU to recover. *ret_reading: the
  * last reading, a new reference; NULL: there is none. New reference; NULL: nothing is known, and err has the reason if
  * it is the driver's. [any, blocks]
  */
 json_t *gpuwatch_after(
 	const struct gpuwatch *watch, const json_t *before, bool cool, json_t **ret_reading, struct kettle_error *err);
+/* The same of GPUs that could not be read after a step. New reference. [any] */
+json_t *gpuwatch_unreadable(const struct gpuwatch *watch);
 /* Lowers the values in idle (UUID → bytes) to those of the GPUs in a reading. */
 void gpuwatch_note_idle(json_t *idle, const json_t *reading, const struct strings *gpus);

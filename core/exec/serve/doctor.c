@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/gpu_fitness.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "exec/machine/machine.h"
@@ -315,24 +316,47 @@ look_for_tools(const struct execconfig *config, struct sandbox_machine *machine)
 	return found;
 }
 
-/* The output of kettle-gpu, or why there is none; NULL: there is no driver. New reference. */
+/*
+ * The output of kettle-gpu, with whether the GPUs are fit to score, or why there is none; NULL: there is no driver. New
+ * reference.
+ */
 static json_t *
 look_at_gpus(const struct execconfig *config)
 {
 	struct kettle_error error = {0};
+	const struct devlock_table locks = {.dir = config->locks};
 	json_t *reading = NULL;
+	bool used = gpu_expected(config) && devlock_others_hold(&locks);
 	if (gpu_expected(config) && gpu_read(config, &reading, &error) != 0)
 		return json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", error.message);
+	used = used || (reading && devlock_others_hold(&locks));
+	json_array_each(json_object_get(reading, "gpus"), gpu)
+		gpu_fitness_add(gpu, !used);
 	return reading;
+}
+
+/* Prints whether a GPU is fit to score, below its line. */
+static void
+print_fitness(FILE *out, const json_t *gpu)
+{
+	const json_t *causes = json_object_get(gpu, "unfit"), *remarks = json_object_get(gpu, "remarks");
+	AUTO_BUF struct buf why = {0}, note = {0};
+	gpu_words_explain(causes, &why);
+	gpu_words_explain(remarks, &note);
+	(void)fprintf(out, "  %-8s   fit to score: %s%s\n", "", why.len ? "no, " : "yes", why.len ? why.data : "");
+	if (note.len > 0)
+		(void)fprintf(out, "  %-8s   with each score: %s\n", "", note.data);
 }
 
 static void
 print_gpus(FILE *out, const json_t *gpus)
 {
-	json_array_each(json_object_get(gpus, "gpus"), gpu)
+	json_array_each(json_object_get(gpus, "gpus"), gpu) {
 		(void)fprintf(out, "  %-8s GPU %lld: %s, %lld MiB (%s)\n", "yes", (long long)member_int(gpu, "index"),
 			json_text_or_empty(gpu, "name"), (long long)(member_int(gpu, "memory") >> 20),
 			json_text_or_empty(gpu, "uuid"));
+		print_fitness(out, gpu);
+	}
 	json_array_each(json_object_get(gpus, "errors"), gpu)
 		(void)fprintf(out, "  %-8s %s\n", "NO", json_text_or_empty(gpu, "error"));
 }

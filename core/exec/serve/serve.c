@@ -38,6 +38,7 @@ struct greeting {
 	bool closed;
 	struct work gpus, tools;
 	bool reading, again;      /* the GPUs are being read; they must be read again */
+	bool used;                /* jobs held devices when the reading began */
 	json_t *read;             /* reading of the GPUs; belongs to the work during a read */
 	struct toolchain *finder; /* belongs to the work while it runs; NULL: the tools are known */
 	bool find_again;          /* find tools once more, since others are reported now */
@@ -146,7 +147,7 @@ gpus_read(void *arg)
 	struct greeting *greeting = arg;
 	bool again = greeting->again;
 	greeting->reading = greeting->again = false;
-	exec_context_take_gpus(greeting->exec, STEAL(greeting->read));
+	exec_context_take_gpus(greeting->exec, STEAL(greeting->read), greeting->used);
 	greet(greeting);
 	if (again && !greeting->closed)
 		greeting_refresh(greeting);
@@ -162,6 +163,7 @@ greeting_refresh(struct greeting *greeting)
 	if (greeting->reading)
 		return;
 	greeting->reading = gpu_expected(&greeting->exec->config);
+	greeting->used = greeting->reading && !exec_context_is_idle(greeting->exec);
 	if (greeting->reading)
 		work_start(&greeting->gpus, greeting->exec->loop, read_gpus, gpus_read, greeting);
 	else

@@ -39,7 +39,8 @@ extern "C" {
 		"only the engine: `failed` on a unit that has lost all recent jobs; the attempt does not count") \
 	X(ENGINE, "engine", "only the engine: the engine's process ended; the attempt does not count") \
 	X(HANDED_BACK, "handed-back", \
-		"only the engine: the engine stops, or the job has to wait; Kettle tries again without limit")
+		"only the engine: the engine stops, or the job has to wait; Kettle tries again without limit") \
+	X(UNFIT, "unfit", "only the engine: the GPU was unfit to score a ranked job; the attempt does not count")
 
 enum kettle_loss {
 #define X(name, word, text) KETTLE_LOSS_##name,

@@ -53,7 +53,7 @@ void render_queue_positions(struct run *run, const json_t *result);
 void render_device_tools(const struct term *term, const json_t *device, const json_t *names);
 void render_device_calibrated(struct run *run, const json_t *result);
 void render_device_doctor(struct run *run, const json_t *result);
-int render_device_doctor_status(const json_t *result); /* RUN_ENGINE if a machine gave no report */
+int render_device_doctor_status(const json_t *result); /* RUN_ENGINE if a machine gave no report, or a GPU is unfit */
 /* RUN_ENGINE if a unit could not be calibrated, verified or enabled. */
 int render_device_status(const json_t *result);
 

@@ -80,7 +80,7 @@ put_gpu(const struct term *term, const json_t *unit, json_t *gpu)
 		shown, NULL);
 	if (json_object_get(gpu, "temperature"))
 		template_put(term, ", {temperature:count} °C", gpu, NULL);
-	template_put(term, "{throttle?, slowed by {throttle}}\n", gpu, NULL);
+	template_put(term, "{throttle?, slowed by {throttle}}{unfit?, not fit to score ({unfit})}\n", gpu, NULL);
 }
 
 /* "CPU.0 has python3 warm with numpy, torch, torch.compile: 445 MiB and 150 MiB of disk, 12 runs" */
@@ -274,6 +274,29 @@ render_device_status(const json_t *result)
 
 /* ---- device doctor ---- */
 
+/* "H100.0, GPU 0 (NVIDIA H100): fit to score", with its state and what to know of scores on it below. */
+static void
+put_score(const struct term *term, const json_t *score)
+{
+	AUTO_JSON json_t *shown = json_copy((json_t *)score);
+	json_t *facts = json_object_get(score, "facts");
+	static const char *const powers[] = {"power_mw", "power_limit_mw"};
+	for (size_t i = 0; i < ARRAY_SIZE(powers); i++)
+		if (json_object_get(facts, powers[i]))
+			json_object_set_new(shown, powers[i], json_integer(member_int(facts, powers[i]) / 1000));
+	template_put(term, "  {unit}, GPU {gpu}{facts.name? ({facts.name})}: {fit?fit to score|not fit to score: {why}}\n",
+		shown, NULL);
+	template_put(term,
+		"{facts.clocks.sm?    clocks {facts.clocks.sm}{facts.clocks.sm_max? of {facts.clocks.sm_max}} MHz{facts."
+		"clocks_locked?, locked}\n}{power_limit_mw?    power {power_mw?{power_mw} of }{power_limit_mw} W\n}",
+		shown, NULL);
+	template_put(term,
+		"{facts.temperature?    temperature {facts.temperature} °C\n}{facts.ecc_uncorrected?    memory errors "
+		"{facts.ecc_corrected} corrected, {facts.ecc_uncorrected} not corrected\n}{facts.processes?    processes "
+		"{facts.processes@{pid}}\n}{note?    with each score: {note}\n}",
+		shown, NULL);
+}
+
 void
 render_device_doctor(struct run *run, const json_t *result)
 {
@@ -284,6 +307,8 @@ render_device_doctor(struct run *run, const json_t *result)
 			"{obstacles@@{unit} {cause=operator?waits for its operator|cannot be reached} since {since:time}: "
 			"{error}\n}",
 			machine, NULL);
+		json_array_each(json_object_get(machine, "score"), score)
+			put_score(&run->term, score);
 		if (*text)
 			term_block(run->term.out, text, 0, 0);
 	}
@@ -292,8 +317,12 @@ render_device_doctor(struct run *run, const json_t *result)
 int
 render_device_doctor_status(const json_t *result)
 {
-	json_array_each(json_object_get(result, "machines"), machine)
-		if (json_object_get(machine, "error"))
+	json_array_each(json_object_get(result, "machines"), machine) {
+		bool unfit = false;
+		json_array_each(json_object_get(machine, "score"), score)
+			unfit = unfit || !member_true(score, "fit");
+		if (unfit || json_object_get(machine, "error"))
 			return RUN_ENGINE;
+	}
 	return RUN_OK;
 }

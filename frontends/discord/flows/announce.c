@@ -423,6 +423,8 @@ static const struct {
 	{"leaderboard.renamed", tell_creator},
 	{"unit.quarantined", tell_operators},
 	{"unit.returned", tell_operators},
+	{"unit.unfit", tell_operators},
+	{"unit.fit", tell_operators},
 	{"storage.full", tell_operators},
 	{"storage.ok", tell_operators},
 	{"runner.credential_failed", tell_operators},

@@ -195,6 +195,8 @@ static const struct {
 } operators[] = {
 	{"unit.quarantined", UNIT "is out of service; Kettle enables it again when it works: {data.reason:sentence}" AT},
 	{"unit.returned", UNIT "works again: {data.reason:sentence}" AT},
+	{"unit.unfit", UNIT "runs no ranked submissions: {data.reason:sentence}" AT},
+	{"unit.fit", UNIT "runs ranked submissions again: {data.reason:sentence}" AT},
 	{"storage.full",
 		"🚨 The disk of the database has been full " SINCE "; Kettle stores nothing until there is room" ERROR},
 	{"storage.ok", "The disk of the database has room again; Kettle could store nothing " SINCE ERROR AT},

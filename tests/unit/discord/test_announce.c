@@ -275,10 +275,17 @@ test_operators(void **state)
 	fixture_assert_message(f, 3, POST_OPERATORS,
 		"🔑 The runner **modal** runs no jobs, because its credential is not valid any more: token "
 		"expired\n<t:1795600800:f>");
+	fixture_tell(f, announce_fixture_event(5, "unit.unfit", unit("too hot")));
+	fixture_tell(f, announce_fixture_event(6, "unit.fit", unit("cool")));
+	fixture_done(f, 6);
+	fixture_assert_message(f, 4, POST_OPERATORS,
+		"The unit **gpu0\\@node** of the device **H100** runs no ranked submissions: too hot\n<t:1795600800:f>");
+	fixture_assert_message(f, 5, POST_OPERATORS,
+		"The unit **gpu0\\@node** of the device **H100** runs ranked submissions again: cool\n<t:1795600800:f>");
 	f->bot.settings.operators[0] = '\0';
-	fixture_tell(f, announce_fixture_event(5, "unit.quarantined", unit("x")));
-	fixture_done(f, 5);
-	assert_int_equal(f->server.count, 4);
+	fixture_tell(f, announce_fixture_event(7, "unit.quarantined", unit("x")));
+	fixture_done(f, 7);
+	assert_int_equal(f->server.count, 6);
 }
 
 /* The event of a full disk comes at once, without a number, and stored when there is room. */

@@ -114,6 +114,63 @@ test_throttled(void **state)
 }
 
 static void
+fitness(const char *gpu_text, bool idle, const char *wanted)
+{
+	AUTO_JSON json_t *json = json_loads(gpu_text, 0, NULL);
+	AUTO_JSON json_t *causes = json_array();
+	struct gpu gpu = gpu_of(json);
+	gpu_unfit(&gpu, idle, causes);
+	AUTO_FREE char *text = json_dumps(causes, JSON_COMPACT);
+	assert_string_equal(text, wanted);
+}
+
+static void
+test_unfit(void **state)
+{
+	(void)state;
+	fitness("{}", true, "[]");
+	fitness(
+		"{\"throttle\": [\"power-cap\", \"sync-boost\", \"status-0x4\"], \"ecc_uncorrected\": 0, \"processes\": []}",
+		true, "[]");
+	fitness("{\"throttle\": [\"thermal\", \"thermal\", 7]}", true, "[\"thermal\"]");
+	fitness("{\"ecc_uncorrected\": 1, \"processes\": [{\"pid\": 1}]}", true, "[\"ecc\",\"processes\"]");
+	fitness("{\"processes\": [{\"pid\": 1}]}", false, "[]");
+	fitness("{\"processes\": [{\"pid\": 1}], \"mig\": true}", true, "[]");
+	fitness("{\"throttle\": 1, \"ecc_uncorrected\": \"9\", \"processes\": {}}", true, "[]");
+}
+
+static void
+remarks(const char *before_text, const char *after_text, const char *wanted)
+{
+	AUTO_JSON json_t *before = json_loads(before_text, 0, NULL);
+	AUTO_JSON json_t *after = json_loads(after_text, 0, NULL);
+	AUTO_JSON json_t *list = json_array();
+	struct gpu then = gpu_of(before), now = gpu_of(after);
+	gpu_remarks(&then, &now, list);
+	AUTO_FREE char *text = json_dumps(list, JSON_COMPACT);
+	assert_string_equal(text, wanted);
+}
+
+static void
+test_remarks(void **state)
+{
+	(void)state;
+	remarks("{}", "{}", "[]");
+	remarks("{\"clocks_locked\": false}", "{\"clocks_locked\": false}", "[\"clocks-unlocked\"]");
+	/* A GPU that has become idle does not show it any more. */
+	remarks("{\"clocks_locked\": true}", "{\"clocks_locked\": false}", "[]");
+	remarks("{\"slowed_ns\": {\"power-cap\": 5}}", "{\"slowed_ns\": {\"power-cap\": 1000006}}", "[\"power-cap\"]");
+	remarks("{\"slowed_ns\": {\"power-cap\": 5}}", "{\"slowed_ns\": {\"power-cap\": 1000005}}", "[]");
+	remarks("{}", "{\"power_limit_mw\": 699, \"power_default_mw\": 700}", "[\"power-limit\"]");
+	remarks("{}", "{\"power_limit_mw\": 700}", "[]");
+	remarks("{\"ecc_corrected\": 3}", "{\"ecc_corrected\": 3}", "[]");
+	remarks("{}", "{\"ecc_corrected\": 3}", "[]");
+	remarks("{\"ecc_corrected\": 3}", "{\"ecc_corrected\": 4, \"mig\": true}", "[\"ecc-corrected\",\"mig\"]");
+	remarks("{}", "{\"clocks_locked\": 0, \"ecc\": null, \"mig\": 1, \"persistence\": \"\", \"power_limit_mw\": \"1\"}",
+		"[]");
+}
+
+static void
 test_idle(void **state)
 {
 	(void)state;
@@ -148,6 +205,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_environment),
 	cmocka_unit_test(test_folders),
 	cmocka_unit_test(test_throttled),
+	cmocka_unit_test(test_unfit),
+	cmocka_unit_test(test_remarks),
 	cmocka_unit_test(test_idle),
 	cmocka_unit_test(test_helper),
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "judge/step_verdict.h"
 #include "lib/unit_test.h"
 
@@ -182,15 +183,40 @@ test_remarks(void **state)
 		AUTO_JSON json_t *result = json_pack("{s:s, s:s, s:s, s:s*, s:s*}", "benchmark.0.mean", cases[i].mean,
 			"benchmark.0.best", "1000", "benchmark.0.worst", "2000", "benchmark.0.calibrated", cases[i].calibrated,
 			"benchmark.0.ratio", cases[i].calibrated ? "0.5" : NULL);
-		AUTO_JSON json_t *remarks = report_remarks(result);
+		AUTO_JSON json_t *remarks = report_remarks(result, NULL);
 		assert_int_equal(json_array_size(remarks), cases[i].says ? 1 : 0);
 		if (cases[i].says)
 			assert_non_null(strstr(json_string_value(json_array_get(remarks, 0)), cases[i].says));
 	}
 }
 
+/* What is known of its GPU is said in one sentence each; what is not known, in none. */
+static void
+test_gpu_remarks(void **state)
+{
+	static const struct {
+		const char *device;
+		size_t count;
+	} cases[] = {
+		{"{\"unfit\": {\"0\": [\"thermal\", \"ecc\"], \"1\": [\"thermal\"]}, \"remarks\": [\"mig\", \"power-cap\", 7]}",
+			2},
+		{"{\"unfit\": {}, \"remarks\": [\"mig\"]}", 1},
+		{"{\"unfit\": {\"0\": [\"mig\", \"x\"]}, \"remarks\": [\"x\"]}", 0},
+		{"{\"unfit\": [\"ecc\"], \"remarks\": \"mig\"}", 0}, {"{}", 0}};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *device = json_loads(cases[i].device, 0, NULL);
+		AUTO_JSON json_t *remarks = report_remarks(NULL, device);
+		assert_non_null(device);
+		assert_int_equal(json_array_size(remarks), cases[i].count);
+		json_array_each(remarks, remark)
+			assert_sentence(json_string_value(remark));
+	}
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_remarks),
+	cmocka_unit_test(test_gpu_remarks),
 	cmocka_unit_test(test_complete),
 	cmocka_unit_test(test_names_tests),
 	cmocka_unit_test(test_specs),
