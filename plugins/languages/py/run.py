@@ -105,8 +105,8 @@ def become(main, scope):
 
 
 def own_import_failed(error, main, submission, sys=sys, folder=os.getcwd() + "/"):
-    """Whether an import of one of the task's own modules failed before the submission was there."""
-    if not submission or submission[:-len(".py")].replace("/", ".") in sys.modules:
+    """Whether an import of one of the task's own modules failed before the submission was there. A referee has none ("")."""
+    if submission and submission[:-len(".py")].replace("/", ".") in sys.modules:
         return False
     failed, seen = False, []
     while error is not None and error not in seen:
@@ -156,7 +156,7 @@ def start(become=become, own_import_failed=own_import_failed, blame_task=blame_t
             trace = trace.tb_next
         error.__traceback__ = trace
         sys.excepthook(type(error), error, trace)
-        if not own_import_failed(error, main, submission):
+        if not (channel or submission) or not own_import_failed(error, main, submission):
             sys.exit(1)
         blame_task(channel)
         sys.exit(113)
