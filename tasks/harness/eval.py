@@ -249,7 +249,7 @@ def run_case(solver, calls, request, load):
     if kind in ("task", "device"):
         solver.end()
         try_alone(kind, request, load)
-        raise SolverFailed(f"{fields[0]}; without the submission it does not" if fields else INTRUDED)
+        raise SolverFailed(f"{fields[0]}; without the submission it does not" if any(fields) else INTRUDED)
     if kind == "fail" and len(fields) == 1:
         return fields[0] or "no reason was given", {}
     if (mode, kind, len(fields)) == ("test", "pass", 1) and set(WATCHED).issuperset(fields[0].split()):

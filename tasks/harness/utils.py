@@ -605,10 +605,8 @@ def print_exception(fd, error, trace):
     except Exception as problem:
         text = f"{type(error).__name__}: {error} (and no traceback: {type(problem).__name__}: {problem})\n"
     flush_streams()
-    data = text.encode("utf-8", "replace")
     try:
-        while data:
-            data = data[os.write(fd, data):]
+        write_all(fd, text)
     except OSError:
         pass
 
