@@ -152,8 +152,8 @@ class Solver:
             raise SolverFailed(INTRUDED) if self._read() else self._ended()
 
     def end(self):
-        """Tells the solver to end and waits until it has: kettle-exec then ends what it has left behind. One that does not
-        end keeps the run until its time is over."""
+        """Tells the solver to end and waits until it has, or has closed its socket: kettle-exec ends what one that has ended
+        left behind. One that does neither keeps the run until its time is over."""
         self._send("")
         if self._read():
             raise SolverFailed(INTRUDED)
