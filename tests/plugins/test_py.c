@@ -235,28 +235,19 @@ test_prepare(void **state)
 static void
 test_refuses(void **state)
 {
-	static const struct {
-		struct given given;
-		const char *sentence;
-	} bad[] = {
-		{{"s.py t.py", NULL, NULL, NULL},
-			"The task's config names `eval.py` as `main`, but no entry of its `files` has that name."},
-		{{"s.py eval.py .kettle/x", NULL, NULL, NULL},
-			"The task has a file `.kettle/x`, and the folder `.kettle` is reserved by Kettle; rename it."},
+	static const struct given bad[] = {
+		{"s.py t.py", NULL, NULL, NULL},
+		{"s.py eval.py", NULL, pair_config, NULL},
+		{"s.py eval.py .kettle/x", NULL, NULL, NULL},
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		json_t *made = NULL;
 		struct kettle_error err = {0};
-		assert_int_equal(plans_make(given_of(bad[i].given, "ranked"), &made, &err), KETTLE_EINVAL);
+		assert_int_equal(plans_make(given_of(bad[i], "ranked"), &made, &err), KETTLE_EINVAL);
 		assert_null(made);
-		assert_string_equal(err.message, bad[i].sentence);
+		assert_sentence(err.message);
 	}
-	json_t *made = NULL;
-	struct kettle_error err = {0};
-	const struct given lone = {"s.py eval.py", NULL, pair_config, NULL};
-	assert_int_equal(plans_make(given_of(lone, "ranked"), &made, &err), KETTLE_EINVAL);
-	assert_non_null(strstr(err.message, "`solver.py` as `solver`"));
 }
 
 static void
