@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/nearest.h"
 #include "base/utf8.h"
 #include "base/text.h"
 #include "base/xalloc.h"
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define REASON_MAX 200 /* characters */
 
@@ -184,9 +186,29 @@ cmd_device_enable(struct core *core, const struct actor *actor, const json_t *ar
 	change(c);
 }
 
+/* Whether a device is configured by that name, in any case. */
+static bool
+is_configured(const json_t *devices, const char *wanted)
+{
+	json_object_each(devices, name, device)
+		if (strcasecmp(name, wanted) == 0)
+			return true;
+	return false;
+}
+
+/* Calibrations outlive the configuration of their device. */
 int
 cmd_device_calibrations(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
-	return settings_calibrations(
-		call->db, json_text_or_null(call->args, "device"), member_int(call->args, "limit"), ret_result, err);
+	const char *device = json_text_or_null(call->args, "device");
+	AUTO_JSON json_t *list = NULL;
+	int rc = settings_calibrations(call->db, device, member_int(call->args, "limit"), &list, err);
+	if (rc < 0)
+		return rc;
+	if (device && json_array_size(list) == 0 && !is_configured(call->env->devices, device)) {
+		const char *near = nearest_key(device, call->env->devices);
+		return kettle_fail(err, KETTLE_ENOENT, "There is no device `%s` here%s%s%s", device, NEAREST_END(near));
+	}
+	*ret_result = STEAL(list);
+	return 0;
 }

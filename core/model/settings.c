@@ -402,8 +402,7 @@ settings_calibrations(struct db *db, const char *device, int64_t limit, json_t *
 	AUTO_JSON json_t *rows = NULL;
 	int rc = db_array(db, &rows, err,
 		"SELECT device, unit, at AS at_iso, names_json, spreads_json FROM calibrations WHERE ?1 IS NULL OR device = ?1 "
-		"ORDER BY "
-		"id DESC LIMIT ?2",
+		"ORDER BY id DESC LIMIT ?2",
 		"si", device, limit);
 	json_array_each(rows, row)
 		if (json_is_null(json_object_get(row, "spreads")))

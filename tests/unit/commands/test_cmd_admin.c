@@ -339,6 +339,7 @@ test_calibrations(void **state)
 	list = commands_must(&c, "alice", "device.calibrations", json_pack("{s:s}", "device", "H100"));
 	assert_int_equal(json_array_size(list), 1);
 	assert_string_equal(commands_text(list, "0.device"), "H100");
+	commands_refused(&c, "alice", "device.calibrations", json_pack("{s:s}", "device", "CPV"), KETTLE_ENOENT);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
