@@ -503,7 +503,7 @@ test_ranking(void **arg)
 		"{\"device\":\"H100\",\"count\":0,\"entries\":[]}]}";
 	cli_host_answer(&state->host, "leaderboard.show", json_loads(result, 0, NULL));
 	assert_int_equal(RUN(state, "leaderboard", "show", "vectoradd"), 0);
-	assert_string_equal(state->out, "vectoradd  deadline: none  closed  one process\n"
+	assert_string_equal(state->out, "vectoradd  deadline: none  closed  judged in one process\n"
 									"  Adds.\n"
 									"\n"
 									"CPU\n"
@@ -663,8 +663,8 @@ test_local(void **arg)
 			"lang", "cpp", "judging", "one process", "tests", 3, "benchmarks", 1, "remarks", "Odd.", "path", "b", "ok",
 			0, "error", "b/task.yml:3:1: wrong", "ok", 0));
 	assert_int_equal(RUN(state, "task", "check", "a", "b"), 2);
-	assert_string_equal(
-		state->out, "a: ok (cpp, 3 tests, 1 benchmark, one process)\n  remark: Odd.\nb/task.yml:3:1: wrong\n");
+	assert_string_equal(state->out,
+		"a: ok (cpp, 3 tests, 1 benchmark, judged in one process)\n  remark: Odd.\nb/task.yml:3:1: wrong\n");
 	assert_json(called(state, 0, "task.check"), "{\"path\":[\"a\",\"b\"]}");
 	cli_host_answer(&state->host, "plugin.test",
 		json_pack("{s:[{s:s, s:b}, {s:s, s:b, s:b, s:s}, {s:s, s:b, s:s}], s:b}", "tests", "name", "loads", "passed", 1,

@@ -51,8 +51,8 @@ render_board_show(struct run *run, const json_t *result)
 	}
 	if (!run->quiet) {
 		template_put(term,
-			"{*name}  deadline: {deadline?{deadline:time}, {deadline:until}|none}{visibility=closed?  closed}{judging? "
-			" {judging}}\n",
+			"{*name}  deadline: {deadline?{deadline:time}, {deadline:until}|none}{visibility=closed?  closed}"
+			"{judging?  judged in {judging}}\n",
 			board, NULL);
 		const char *description = json_text_or_empty(board, "description");
 		AUTO_FREE char *joined = term->width > 0 ? format_unwrapped(description) : NULL;
