@@ -54,6 +54,12 @@ mark_line(const struct term *term, bool passed, unsigned indent, const char *tex
 	fputc('\n', term->out);
 }
 
+bool
+report_step_says(const json_t *step)
+{
+	return !member_is(step, "state", "failed") || !(*value_log(step, "stdout") || *value_log(step, "stderr"));
+}
+
 /* Prints the compiler's output of failed steps. */
 static void
 report_compilation(const struct term *term, const json_t *job)
@@ -65,35 +71,43 @@ report_compilation(const struct term *term, const json_t *job)
 				   *errors = value_log(step, "stderr"), *message = json_text_or_empty(step, "message");
 		mark_line(term, false, 2, *title ? title : json_text_or_empty(step, "step"));
 		template_put(term, "{command?    $ {command}\n}", step, NULL);
-		/* The message is only a part of the compiler's output. */
-		if (strcmp(json_text_or_empty(step, "state"), "failed") != 0 || !(*output || *errors))
+		if (report_step_says(step))
 			term_block(term->out, message, 4, REPORT_LOG_LINES);
 		term_block(term->out, output, 4, REPORT_LOG_LINES);
 		term_block(term->out, errors, 4, REPORT_LOG_LINES);
 	}
 }
 
+json_int_t
+report_same_failure(json_t *seen, const struct value_case *test, json_int_t number)
+{
+	if (!*test->error && !*test->message)
+		return 0;
+	AUTO_FREE char *why = xasprintf("%s\n%s", test->error, test->message);
+	json_int_t before = member_int(seen, why);
+	if (!before)
+		json_object_set_new(seen, why, json_integer(number));
+	return before;
+}
+
 /* Prints why a test did not pass, with details if verbose; after an equal failure only a reference to that test. */
 static void
-report_why(const struct term *term, const json_t *result, json_int_t i, bool verbose)
+report_why(const struct term *term, const struct value_case *test, json_int_t before, bool verbose)
 {
-	struct value_case test = value_case(result, "test", i);
-	for (json_int_t before = 0; before < i && (*test.error || *test.message); before++) {
-		struct value_case other = value_case(result, "test", before);
-		if (strcmp(other.error, test.error) != 0 || strcmp(other.message, test.message) != 0)
-			continue;
-		fprintf(term->out, "        as test %" JSON_INTEGER_FORMAT "\n", before + 1);
+	if (before) {
+		fprintf(term->out, "        as test %" JSON_INTEGER_FORMAT "\n", before);
 		return;
 	}
-	term_block(term->out, test.error, 8, REPORT_OUTPUT_LINES);
-	if (verbose || !*test.error)
-		term_block(term->out, test.message, 8, REPORT_OUTPUT_LINES);
+	term_block(term->out, test->error, 8, REPORT_OUTPUT_LINES);
+	if (verbose || !*test->error)
+		term_block(term->out, test->message, 8, REPORT_OUTPUT_LINES);
 }
 
 static void
 report_tests(const struct term *term, const json_t *result, bool verbose)
 {
 	json_int_t count = value_case_count(result, "test");
+	AUTO_JSON json_t *seen = json_object();
 	for (json_int_t i = 0; i < count; i++) {
 		struct value_case test = value_case(result, "test", i);
 		if (!*test.status && !*test.spec)
@@ -101,7 +115,7 @@ report_tests(const struct term *term, const json_t *result, bool verbose)
 		mark_line(term, strcmp(test.status, "pass") == 0, 4, test.spec);
 		if (!*test.status)
 			fputs("        it did not finish\n", term->out);
-		report_why(term, result, i, verbose);
+		report_why(term, &test, report_same_failure(seen, &test, i + 1), verbose);
 	}
 }
 
@@ -280,13 +294,10 @@ report_remarks(const struct term *term, const json_t *remarks)
 		term_block(term->out, json_string_value(remark), 4, REPORT_OUTPUT_LINES);
 }
 
-/*
- * Whether the failed cases of a run say all that its message says: how many failed, and what is wrong with the first.
- * They do not name a limit that the run reached.
- */
-static bool
-is_said_by_cases(const json_t *run, const json_t *result)
+bool
+report_is_said_by_cases(const json_t *run)
 {
+	const json_t *result = json_object_get(run, "result");
 	const char *kind = member_is(run, "mode", "test") ? "test" : "benchmark";
 	json_int_t count = value_case_count(result, kind);
 	bool failed = false;
@@ -316,7 +327,7 @@ report_run(const struct term *term, const json_t *run, bool verbose)
 	mark_line(term, passed, 2, title);
 	report_throttle(term, json_object_get(run, "device"));
 	report_jit(term, json_object_get(run, "jit"));
-	if (!is_said_by_cases(run, result))
+	if (!report_is_said_by_cases(run))
 		term_block(term->out, json_text_or_empty(run, "message"), 6, REPORT_OUTPUT_LINES);
 	template_put(term, "{cut?      the report of the job was too long; left out here: {cut}\n}", run, NULL);
 	term_block(term->out, json_text_or_empty(run, "artifacts_cut"), 6, REPORT_OUTPUT_LINES);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "common/term.h"
+#include "common/value.h"
 
 #include <jansson.h>
 
@@ -17,6 +18,18 @@ void report_head(const struct term *term, const json_t *submission);
  * failed tests.
  */
 void report_job(const struct term *term, const json_t *job, const char *device, bool verbose);
+/* Whether the message of a failed step of "compilation" says more than its output, of which it may be a part. */
+bool report_step_says(const json_t *step);
+/*
+ * The number of an earlier test with the same error and message; 0: there is none, or it has neither. seen: an object,
+ * empty before the first test of a run, in which this test is noted under its own number, which is from 1.
+ */
+json_int_t report_same_failure(json_t *seen, const struct value_case *test, json_int_t number);
+/*
+ * Whether the failed cases of a run say all that its message says: how many failed, and what is wrong with the first.
+ * They do not name a limit that the run reached.
+ */
+bool report_is_said_by_cases(const json_t *run);
 /* Decodes a profile's report in a result: base64 with `*` in place of `/`. New string; NULL: it is empty or invalid. */
 char *report_decode(const char *text);
 /* The name of an element of "runs": "ranked run", "profile.0". New string. */

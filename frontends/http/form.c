@@ -246,7 +246,7 @@ read_parts(struct text body, const char *delimiter, struct form *form, struct ke
 		return fault(err, "its boundary is missing");
 	while ((more = end_delimiter(&body)) > 0) {
 		if (form->count == FORM_PARTS_MAX)
-			return fault(err, "it has more than 32 parts");
+			return fault(err, "it has more than 128 parts");
 		struct form_part *part = &form->parts[form->count++];
 		/* The line end before a delimiter is the delimiter's: that of an empty part is the one of its headers. */
 		if ((rc = read_headers(&body, part, err)) < 0)

@@ -440,6 +440,7 @@ destroy(void *self)
 	visits_free(web->visits);
 	pages_free(web->pages);
 	(void)pthread_mutex_destroy(&frontend->lock);
+	(void)pthread_mutex_destroy(&web->docs_lock);
 	feeds_free(web->feeds);
 	json_decref_all(web->commands, web->anonymous, web->self, web->options, web->docs);
 	free_all(frontend->proxies, frontend->origins, frontend);
@@ -452,6 +453,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	struct web *web = &frontend->web;
 	(void)err;
 	(void)pthread_mutex_init(&frontend->lock, NULL);
+	(void)pthread_mutex_init(&web->docs_lock, NULL);
 	web->host = host;
 	web->parts = site_parts;
 	web->anonymous = json_pack("{s:s, s:s, s:s}", "provider", "web", "subject", "nobody", "name", "nobody");

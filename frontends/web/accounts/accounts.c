@@ -24,13 +24,13 @@
 
 /* ---- /login ---- */
 
-/* Where to log in, or to add an account to the user, who may be NULL. code: of the login of a program, or NULL. */
+/* Where to log in, or to add an account to the actor (NULL: none). code: of the login of a program, or NULL. */
 static void
-show_providers(struct web *web, struct http_request *request, const char *user, const char *next, const char *code)
+show_providers(struct web *web, struct http_request *request, const json_t *actor, const char *next, const char *code)
 {
 	AUTO_BUF struct buf encoded = {0};
 	percent_add(&encoded, session_local_path(next));
-	session_show(web, request, STATUS_OK, "login", code ? "Confirm a login" : "Log in", user,
+	session_show(web, request, STATUS_OK, "login", code ? "Confirm a login" : "Log in", actor,
 		json_pack("{s:o, s:s, s:s, s:s?}", "providers", providers_list(web), "next", encoded.data, "next_path",
 			session_local_path(next), "code", code));
 }
@@ -40,7 +40,7 @@ show_login(struct visit *visit, json_t *result)
 {
 	AUTO_JSON json_t *query = visit_query(visit->request, NULL);
 	(void)result;
-	show_providers(visit->web, visit->request, session_user(visit), json_text_or_empty(query, "next"), NULL);
+	show_providers(visit->web, visit->request, session_actor(visit), json_text_or_empty(query, "next"), NULL);
 }
 
 static void
@@ -110,7 +110,7 @@ fail(struct visit *visit, const struct kettle_error *err)
 	if (has_ended && http_method(visit->request) != HTTP_POST)
 		show_entry(visit->web, visit->request, json_text_or_empty(visit->data, "login"));
 	else
-		session_respond_error(visit->web, visit->request, session_user(visit), err);
+		session_respond_error(visit->web, visit->request, session_actor(visit), err);
 }
 
 /* A question that a button answers: a command that takes a code, and tells what would happen, or with a POST does it. */

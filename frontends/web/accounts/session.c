@@ -17,6 +17,7 @@
 #include "http/form.h"
 #include "web/render/mustache.h"
 #include "web/render/page.h"
+#include "web/visit/caller.h"
 #include "web/visit/respond.h"
 
 void
@@ -37,12 +38,14 @@ session_local_path(const char *path)
 
 void
 session_show(const struct web *web, struct http_request *request, unsigned status, const char *template,
-	const char *title, const char *user, json_t *model_take)
+	const char *title, const json_t *actor, json_t *model_take)
 {
+	const char *user = json_text_or_null(actor, "name");
 	AUTO_FREE char *token = user ? session_form_token(web, session_cookie_value(web, request, SESSION)) : NULL;
 	AUTO_JSON json_t *model = model_take, *site = page_site(web, http_path(request), template, title, user, token);
 	AUTO_BUF struct buf html = {0};
 	json_object_set_new(json_object_get(site, "assets"), "kettle", json_null());
+	json_object_set_new(site, "operates", json_boolean(session_operates(actor)));
 	json_object_set(model, "site", site);
 	(void)mustache_render(&html, template, model, NULL);
 	respond_page(request, status, &html, (unsigned)member_int(model, "retry_s"));
@@ -50,8 +53,8 @@ session_show(const struct web *web, struct http_request *request, unsigned statu
 
 /* title: NULL: that of the status. */
 static void
-show_message(const struct web *web, struct http_request *request, unsigned status, const char *title, const char *user,
-	const char *sentence, unsigned retry_s)
+show_message(const struct web *web, struct http_request *request, unsigned status, const char *title,
+	const json_t *actor, const char *sentence, unsigned retry_s)
 {
 	static const struct {
 		unsigned status;
@@ -63,7 +66,7 @@ show_message(const struct web *web, struct http_request *request, unsigned statu
 		usual = status == titles[i].status ? titles[i].title : usual;
 	bool may_help =
 		(status == FORBIDDEN || status == STATUS_NOT_FOUND) && !*session_cookie_value(web, request, SESSION);
-	session_show(web, request, status, "message", title ? title : usual, user,
+	session_show(web, request, status, "message", title ? title : usual, actor,
 		json_pack("{s:o, s:s, s:b, s:o}", "status", status == STATUS_OK ? json_null() : json_integer(status),
 			"sentence", sentence, "login", may_help, "retry_s", retry_s ? json_integer(retry_s) : json_null()));
 }
@@ -77,17 +80,29 @@ session_respond(
 
 void
 session_respond_error(
-	const struct web *web, struct http_request *request, const char *user, const struct kettle_error *err)
+	const struct web *web, struct http_request *request, const json_t *actor, const struct kettle_error *err)
 {
 	struct kettle_error told;
 	error_tell(web->host, err, &told);
-	show_message(web, request, (unsigned)kettle_error_http(err->code), NULL, user, told.message, err->retry_s);
+	show_message(web, request, (unsigned)kettle_error_http(err->code), NULL, actor, told.message, err->retry_s);
+}
+
+const json_t *
+session_actor(const struct visit *visit)
+{
+	return visit->actor == visit->web->anonymous ? NULL : visit->actor;
+}
+
+bool
+session_operates(const json_t *actor)
+{
+	return member_is(actor, STORED_ROLE, "creator") || member_is(actor, STORED_ROLE, "admin");
 }
 
 const char *
 session_user(const struct visit *visit)
 {
-	return visit->actor == visit->web->anonymous ? NULL : json_text_or_null(visit->actor, "name");
+	return json_text_or_null(session_actor(visit), "name");
 }
 
 void
@@ -154,7 +169,7 @@ session_sent_form(const struct web *web, const struct http_request *request, con
 void
 session_tell(struct visit *visit, const char *title, const char *sentence)
 {
-	show_message(visit->web, visit->request, STATUS_OK, title, session_user(visit), sentence, 0);
+	show_message(visit->web, visit->request, STATUS_OK, title, session_actor(visit), sentence, 0);
 	visit_end(visit);
 }
 
@@ -163,6 +178,6 @@ session_ask(struct visit *visit, const char *title, const char *about, json_t *v
 {
 	json_t *model = json_pack("{s:n, s:n, s:n, s:s}", "login", "users", "logout", "button", button);
 	json_object_set_new(model, about, value_take);
-	session_show(visit->web, visit->request, STATUS_OK, "ask", title, session_user(visit), model);
+	session_show(visit->web, visit->request, STATUS_OK, "ask", title, session_actor(visit), model);
 	visit_end(visit);
 }

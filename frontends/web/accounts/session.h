@@ -18,17 +18,21 @@ void session_redirect(struct http_request *request, const char *address, const c
 /* The path if it is one of this server, else that of the first page. */
 const char *session_local_path(const char *path);
 
-/* Answers with a page that needs no script. user: or NULL. model_take may have "retry_s". [any] */
+/* Answers with a page that needs no script. actor: its user, or NULL. model_take may have "retry_s". [any] */
 void session_show(const struct web *web, struct http_request *request, unsigned status, const char *template,
-	const char *title, const char *user, json_t *model_take);
+	const char *title, const json_t *actor, json_t *model_take);
 /* A page with a sentence. title: or NULL, for that of the status. [any] */
 void session_respond(
 	const struct web *web, struct http_request *request, unsigned status, const char *title, const char *sentence);
-/* The page of an error, with Retry-After where the error says when to try again. user: or NULL. [any] */
+/* The page of an error, with Retry-After where the error says when to try again. actor: as of session_show. [any] */
 void session_respond_error(
-	const struct web *web, struct http_request *request, const char *user, const struct kettle_error *err);
+	const struct web *web, struct http_request *request, const json_t *actor, const struct kettle_error *err);
 /* The same for a visit without a session; a `fail` of visits. */
 void session_fail(struct visit *visit, const struct kettle_error *err);
+/* The actor of the visit's session; NULL: it has none. Borrowed. */
+const json_t *session_actor(const struct visit *visit);
+/* Whether an actor (NULL: none) is one of those that operate. [any] */
+bool session_operates(const json_t *actor);
 /* The name of the visit's user; NULL: it has no session. Borrowed. */
 const char *session_user(const struct visit *visit);
 /* A page with a sentence for the visit's user; ends the visit. */

@@ -4,9 +4,9 @@
 
 #include "web/visit/web.h"
 
-/* The document. New reference. Loop thread. */
+/* The document. New reference. [any], once host->answers has been called on the loop, which makes what this reads. */
 json_t *openapi_make(const struct web *web);
-/* The same for a template: {"groups", "objects"}. New reference. [any] */
+/* The same for a template: {"groups", "objects"}. New reference. [any], likewise. */
 json_t *openapi_model(const struct web *web);
 /* What programs that read no page need to know. */
 extern const char openapi_hints[]; /* llms.txt */

@@ -75,14 +75,16 @@ add_escaped(std::string &html, const char *at, const char *end, bool whole)
 }
 
 // Makes code of what is between backticks.
-void
-add_code(std::string &html)
+std::string
+with_code(const std::string &html)
 {
-	for (std::size_t at = 0, end;
-		 (at = html.find('`', at)) != html.npos && (end = html.find('`', at + 1)) != html.npos;) {
-		html.replace(end, 1, "</code>");
-		html.replace(at, 1, "<code>");
+	std::string made;
+	std::size_t from = 0, at, end;
+	while ((at = html.find('`', from)) != html.npos && (end = html.find('`', at + 1)) != html.npos) {
+		made.append(html, from, at - from).append("<code>").append(html, at + 1, end - at - 1).append("</code>");
+		from = end + 1;
 	}
+	return made.append(html, from, html.npos);
 }
 
 std::string
@@ -91,9 +93,7 @@ escape(const std::string &text)
 	std::string html;
 	bool whole = !text.empty() && text[0] == as_it_is, is_sentence = !text.empty() && text[0] == sentence;
 	add_escaped(html, text.data() + (whole || is_sentence), text.data() + text.size(), whole);
-	if (is_sentence)
-		add_code(html);
-	return html;
+	return is_sentence ? with_code(html) : html;
 }
 
 // A text as a segment of an address.

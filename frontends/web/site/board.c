@@ -80,10 +80,11 @@ row_of(const struct visit *visit, const json_t *entry, const json_t *above)
 	const json_t *first = json_array_get(json_object_get(ranking_of(visit), "entries"), 0);
 	json_t *row = json_copy((json_t *)entry);
 	bool mine = user && strcmp(user, name) == 0;
+	double above_score = member_number(above, "submission_score");
 	bool sought = sought_of(visit) && member_is(json_object_get(sought_of(visit), "entry"), "user_name", name);
 	json_object_update_new(
-		row, json_pack("{s:s, s:o, s:o, s:b, s:b, s:b}", "medal", site_medal(rank), "gap",
-				 gap_of(score, member_number(above, "submission_score")), "gap_first",
+		row, json_pack("{s:s, s:o, s:b, s:o, s:b, s:b, s:b}", "medal", site_medal(rank), "gap",
+				 gap_of(score, above_score), "far", score / above_score >= 2, "gap_first",
 				 rank > 1 ? gap_of(score, member_number(first, "submission_score")) : json_null(), "mine", mine,
 				 "sought", sought, "code", mine || member_true(site_model(visit, "board"), "code_open")));
 	return row;

@@ -2,21 +2,38 @@
 /* The API as a page, without a script. */
 #include <config.h>
 
-#include "web/api/openapi.h"
 #include "web/site/parts.h"
+
+#include <pthread.h>
+
+#include "web/api/openapi.h"
+
+static void
+fill(struct web *web, json_t *model)
+{
+	(void)pthread_mutex_lock(&web->docs_lock);
+	if (!web->docs)
+		web->docs = openapi_model(web);
+	json_object_update(model, web->docs);
+	(void)pthread_mutex_unlock(&web->docs_lock);
+}
 
 static void
 finish(const struct visit *visit, json_t *model)
 {
-	struct web *web = visit->web;
-	if (!web->docs)
-		web->docs = openapi_model(web);
-	json_object_update(model, web->docs);
+	const struct kettle_host *host = visit->web->host;
+	(void)host->answers(host); /* made on the loop; the pool only reads them */
 	json_object_set_new(json_object_get(json_object_get(model, "site"), "assets"), "kettle", json_null());
 }
 
 static const struct site_page pages[] = {
-	{.path = "docs", .template = "docs", .title = "The API", .data = "/openapi.json", .finish = finish, .kept = true},
+	{.path = "docs",
+		.template = "docs",
+		.title = "The API",
+		.data = "/openapi.json",
+		.finish = finish,
+		.fill = fill,
+		.kept = true},
 	{.path = NULL},
 };
 

@@ -483,8 +483,9 @@ finish_overview(const struct visit *visit, json_t *model)
 static void
 finish_log(const struct visit *visit, json_t *model)
 {
-	json_object_update_new(
-		model, json_pack("{s:s?, s:s?}", "of", site_query(visit, "of"), "board", site_query(visit, "board")));
+	/* The read is left out where the user is unknown. */
+	json_object_update_new(model, json_pack("{s:s?, s:s?, s:b}", "of", site_query(visit, "of"), "board",
+									  site_query(visit, "board"), "unknown", !json_object_get(model, "log")));
 }
 
 /* ---- the rows ---- */
@@ -517,7 +518,7 @@ static const struct site_page pages[] = {
 		.template = "operator_log",
 		.title = "Log",
 		.data = "/api/v1/admin.log",
-		.reads = {{"log", "admin.log", "limit=100 before=#before of=?of leaderboard=?board"}},
+		.reads = {{"log", "admin.log", "limit=100 before=#before of=?of leaderboard=?board", true}},
 		.guard = may_administer,
 		.finish = finish_log},
 	{.path = "operator/boards",

@@ -113,8 +113,7 @@ compiler_of(const struct source *source, const json_t *steps)
 		if (passed && !*out && !*err)
 			continue;
 		AUTO_FREE char *both = xasprintf("%s%s", out, err);
-		/* The message is only a part of the compiler's output. */
-		bool says = !passed && (!*both || !member_is(step, "state", "failed"));
+		bool says = !passed && report_step_says(step);
 		json_array_append_new(
 			list, json_pack("{s:s, s:s, s:b, s:o, s:o}", "title", json_text_or_empty(step, "title"), "command",
 					  json_text_or_empty(step, "command"), "passed", passed, "message",
@@ -167,22 +166,19 @@ case_change(const json_t *device, const json_t *run, const char *spec)
 
 /* ---- tests and cases ---- */
 
-/* seen: how tests failed → the number of the first that did. */
+/* seen: of report_same_failure. */
 static json_t *
 test_of(const json_t *result, json_int_t index, json_t *seen)
 {
 	struct value_case test = value_case(result, "test", index);
 	bool passed = strcmp(test.status, "pass") == 0;
-	AUTO_FREE char *why = xasprintf("%s\n%s", test.error, test.message);
-	const json_t *before = !passed && strlen(why) > 1 ? json_object_get(seen, why) : NULL;
-	if (!passed && !before)
-		json_object_set_new(seen, why, json_integer(index + 1));
-	return json_pack("{s:I, s:s, s:b, s:o, s:o, s:O?}", "number", index + 1, "spec", test.spec, "passed", passed,
+	json_int_t before = passed ? 0 : report_same_failure(seen, &test, index + 1);
+	return json_pack("{s:I, s:s, s:b, s:o, s:o, s:o}", "number", index + 1, "spec", test.spec, "passed", passed,
 		"error",
 		message_of(before         ? ""
 				   : *test.status ? test.error
 								  : "It did not finish."),
-		"message", message_of(before ? "" : test.message), "as", before);
+		"message", message_of(before ? "" : test.message), "as", before ? json_integer(before) : json_null());
 }
 
 /* The tests of a run, failed ones first; *ret_failed: how many. New reference. */
@@ -278,14 +274,14 @@ errors_of(const json_t *run)
 	return condense_tracebacks(json_text_or_empty(cut, "text"));
 }
 
-/* job: whose error is not said again. */
+/* job: whose error is not said again, nor what the cases say. */
 static json_t *
 run_of(const struct source *source, const json_t *job, const json_t *run)
 {
 	size_t failed = 0;
 	const json_t *result = json_object_get(run, "result");
 	const char *message = json_text_or_empty(run, "message");
-	if (strcmp(message, json_text_or_empty(job, "error")) == 0)
+	if (strcmp(message, json_text_or_empty(job, "error")) == 0 || report_is_said_by_cases(run))
 		message = "";
 	json_t *view = json_copy((json_t *)run), *tests = tests_of(result, &failed);
 	AUTO_FREE char *name = report_run_name(run), *err = errors_of(run);
@@ -363,9 +359,12 @@ job_of(const json_t *submission, const json_t *job, const json_t *best, const js
 		   *parts = parts_of(json_object_get(job, "timing"), &ns);
 	add_comparison(compared, best, device, "own best");
 	add_comparison(compared, first, device, "the first");
+	bool has_facts = json_is_number(json_object_get(job, "low")) || json_array_size(compared) > 0 ||
+					 json_is_number(json_object_get(rank, "before")) ||
+					 json_is_number(json_object_get(rank, "previous_score"));
 	json_object_update_new(
-		view, json_pack("{s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:f}", "begins", begins, "change", change,
-				  "uncalibrated", is_uncalibrated(job), "compared", compared, "compiler",
+		view, json_pack("{s:b, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:f}", "facts", has_facts, "begins", begins,
+				  "change", change, "uncalibrated", is_uncalibrated(job), "compared", compared, "compiler",
 				  compiler_of(&source, json_object_get(job, "compilation")), "reports", runs_of(&source, job, false),
 				  "secret", runs_of(&source, job, true), "parts", parts, "time", ns));
 	return view;

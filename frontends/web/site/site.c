@@ -33,8 +33,8 @@
 struct rendering {
 	struct rendering *next; /* of all, in their order */
 	struct visit *visit;
-	const char *template;
-	struct buf page;
+	const struct site_page *page;
+	struct buf html;
 	bool runs, good;
 };
 
@@ -57,7 +57,9 @@ render(void *arg)
 	json_t *model = json_object_get(rendering->visit->data, "model");
 	make_html(model, "markdown_source", "markdown", markdown_add);
 	make_html(model, "diff_source", "diff", difference_add);
-	rendering->good = mustache_render(&rendering->page, rendering->template, model, NULL);
+	if (rendering->page->fill)
+		rendering->page->fill(rendering->visit->web, model);
+	rendering->good = mustache_render(&rendering->html, rendering->page->template, model, NULL);
 }
 
 /* The key under which the visit's answer is kept; NULL: it is not. */
@@ -94,64 +96,99 @@ answer(struct rendering *rendering)
 		respond_text(visit->request, STATUS_INTERNAL, HTML_TYPE,
 			"<!DOCTYPE html><title>Kettle</title>The page cannot be shown.\n");
 	else if (key_of(visit) && status == STATUS_OK)
-		keep(visit, &(struct page_body){HTML_TYPE, rendering->page.data, rendering->page.len, PAGES_KEEP_MS});
+		keep(visit, &(struct page_body){HTML_TYPE, rendering->html.data, rendering->html.len, PAGES_KEEP_MS});
 	else
-		respond_page(visit->request, status, &rendering->page, (unsigned)member_int(visit->data, "retry_s"));
+		respond_page(visit->request, status, &rendering->html, (unsigned)member_int(visit->data, "retry_s"));
 }
 
-/* The user, or the address of one that is not known. */
-static const char *
-owner_of(const struct visit *visit)
+/* Whether two pages are of one user, or, where the users are not known, of one address. */
+static bool
+have_one_owner(const struct visit *visit, const struct visit *other)
 {
-	const char *user = session_user(visit);
-	return user ? user : visit->address;
+	const char *user = session_user(visit), *other_user = session_user(other);
+	if (!user || !other_user)
+		return !user && !other_user && strcmp(visit->address, other->address) == 0;
+	return strcmp(user, other_user) == 0;
+}
+
+/* The first page of a visit's owner; NULL: there is none. */
+static struct rendering *
+first_of(const struct visit *visit)
+{
+	struct rendering *first = visit->web->renderings;
+	while (first && !have_one_owner(first->visit, visit))
+		first = first->next;
+	return first;
+}
+
+/* Removes a page that is answered, and ends its visit. Returns the next of its owner; NULL: there is none. */
+static struct rendering *
+end_rendering(struct rendering *rendering)
+{
+	struct visit *visit = rendering->visit;
+	struct rendering **link = &visit->web->renderings;
+	while (*link != rendering)
+		link = &(*link)->next;
+	*link = rendering->next;
+	struct rendering *next = first_of(visit);
+	visit_end(visit);
+	buf_free(&rendering->html);
+	free(rendering);
+	return next;
 }
 
 static void on_rendered(void *arg);
 
-/* Renders the first page of an owner, unless that is under way. */
-static void
-render_next(struct web *web, const char *owner)
+/*
+ * Begins a page, which the pool renders; true: it is answered already, since nothing reads it, another visit has made the
+ * same meanwhile, or the pool has closed.
+ */
+static bool
+begin_rendering(struct rendering *rendering)
 {
+	struct visit *visit = rendering->visit;
 	struct kettle_error err = {0};
-	struct rendering *first = web->renderings;
-	while (first && strcmp(owner_of(first->visit), owner) != 0)
-		first = first->next;
-	if (!first || first->runs)
-		return;
-	first->runs = true;
-	if (web->host->work(web->host, render, on_rendered, first, &err) < 0) {
-		render(first);
-		on_rendered(first);
+	if (visit_is_over(visit)) {
+		respond_text(visit->request, STATUS_UNAVAILABLE, HTML_TYPE, "");
+		return true;
 	}
+	bool is_kept = key_of(visit) && member_int(visit->data, "status") == STATUS_OK;
+	if (is_kept && pages_answer(visit->web->pages, key_of(visit), visit->request))
+		return true;
+	rendering->runs = visit->web->host->work(visit->web->host, render, on_rendered, rendering, &err) == 0;
+	if (!rendering->runs) {
+		render(rendering);
+		answer(rendering);
+	}
+	return !rendering->runs;
+}
+
+/* Goes on with the pages of an owner until one is rendered on the pool. first: NULL is allowed. */
+static void
+render_pages(struct rendering *first)
+{
+	while (first && !first->runs && begin_rendering(first))
+		first = end_rendering(first);
 }
 
 static void
 on_rendered(void *arg)
 {
-	struct rendering *rendering = arg, **link = &rendering->visit->web->renderings;
-	struct web *web = rendering->visit->web;
-	AUTO_FREE char *owner = xstrdup(owner_of(rendering->visit));
-	while (*link != rendering)
-		link = &(*link)->next;
-	*link = rendering->next;
+	struct rendering *rendering = arg;
 	answer(rendering);
-	visit_end(rendering->visit);
-	buf_free(&rendering->page);
-	free(rendering);
-	render_next(web, owner);
+	render_pages(end_rendering(rendering));
 }
 
-/* Shows a template over the visit's model, which nothing changes from now on; ends the visit. */
+/* Shows a page over the visit's model, which nothing changes from now on; ends the visit. */
 static void
-show(struct visit *visit, const char *template, unsigned status)
+show(struct visit *visit, const struct site_page *page, unsigned status)
 {
 	struct rendering **link = &visit->web->renderings;
 	json_object_set_new(visit->data, "status", json_integer(status));
 	while (*link)
 		link = &(*link)->next;
-	*link = xnew(struct rendering, .visit = visit, .template = template);
-	render_next(visit->web, owner_of(visit));
+	*link = xnew(struct rendering, .visit = visit, .page = page);
+	render_pages(first_of(visit));
 }
 
 /* A text of a page's row, filled in; null: there is none. New reference. */
@@ -201,7 +238,7 @@ show_page(struct visit *visit, const struct site_page *page, unsigned status)
 		page->respond(visit);
 	} else {
 		site_complete(visit, page);
-		show(visit, page->template, status);
+		show(visit, page, status);
 	}
 }
 
@@ -227,7 +264,7 @@ static void
 fail(struct visit *visit, const struct kettle_error *err)
 {
 	if (!forget_session(visit, err))
-		session_respond_error(visit->web, visit->request, session_user(visit), err);
+		session_respond_error(visit->web, visit->request, session_actor(visit), err);
 }
 
 bool

@@ -46,6 +46,8 @@ struct site_page {
 	const char *about, *picture; /* what links to the page show, the latter by its path; or NULL */
 	struct site_read reads[SITE_READS_MAX];
 	void (*finish)(const struct visit *visit, json_t *model); /* or NULL */
+	/* Or NULL: adds to the model what takes long to make, before the template is rendered. [any], on the pool. */
+	void (*fill)(struct web *web, json_t *model);
 	void (*respond)(struct visit *visit); /* answers in place of the template, and ends the visit; or NULL */
 	bool needs_user;                      /* others are sent to log in */
 	bool kept;                            /* for browsers without a session */

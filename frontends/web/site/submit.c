@@ -152,7 +152,10 @@ places_of(const struct visit *visit)
 	return places;
 }
 
-/* The directives of the file that was refused, as far as they can be read. New reference; null: none was sent, or it is long. */
+/*
+ * The directives of the file that was refused, as far as they can be read. New reference; null: none was sent, or it is
+ * long.
+ */
 static json_t *
 header_of(const struct visit *visit)
 {

@@ -71,7 +71,7 @@ site_has_role(const struct visit *visit, const char *role)
 bool
 site_operates(const struct visit *visit)
 {
-	return site_has_role(visit, "creator") || site_has_role(visit, "admin");
+	return session_operates(visit->actor);
 }
 
 json_t *
@@ -184,7 +184,7 @@ json_t *
 site_change(double percent, const json_t *significant)
 {
 	char text[FORMAT_SIZE];
-	bool is_noise = json_is_false(significant);
+	bool is_noise = json_is_false(significant), is_unclear = json_is_null(significant);
 	if (!isfinite(percent))
 		return json_null();
 	format_change(percent, text);
@@ -197,9 +197,9 @@ site_change(double percent, const json_t *significant)
 		: is_far                ? json_sprintf("%s the time", text)
 								: json_sprintf("%s %s", text + strspn(text, "+-"), word),
 		"class",
-		is_noise || is_same ? "quiet"
-		: percent < 0       ? "good"
-							: "bad");
+		is_noise || is_same || is_unclear ? "quiet"
+		: percent < 0                     ? "good"
+										  : "bad");
 }
 
 void

@@ -97,6 +97,16 @@ visit_end(struct visit *visit)
 	free_visit(visit);
 }
 
+bool
+visit_is_over(struct visit *visit)
+{
+	struct visits *visits = visit->web->visits;
+	(void)pthread_mutex_lock(&visits->lock);
+	bool is_over = visit->has_left || visit->is_cut;
+	(void)pthread_mutex_unlock(&visits->lock);
+	return is_over;
+}
+
 void
 visit_fail(struct visit *visit, const struct kettle_error *err)
 {

@@ -92,6 +92,8 @@ void visit_fail(struct visit *visit, const struct kettle_error *err);
 void visit_refuse(struct visit *visit, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* Answers with an error in the form of commands; a `fail` of visits. */
 void visit_respond_error(struct visit *visit, const struct kettle_error *err);
+/* Whether nothing reads an answer any more: the client has left, or the server has stopped. Loop thread. */
+bool visit_is_over(struct visit *visit);
 /* Ends and frees a visit that is answered. Loop thread. */
 void visit_end(struct visit *visit);
 /* The client of a request has left. On the server's thread. */

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <kettle/host.h>
+#include <pthread.h>
 
 #include "http/server.h"
 
@@ -32,7 +33,8 @@ struct web {
 	struct feeds *feeds;        /* feeds.h */
 	const struct site_part *const *parts; /* site/parts.h */
 	struct rendering *renderings;         /* the loop's: see site/site.c */
-	json_t *docs;                         /* the loop's: see site/docs.c; NULL until they are read */
+	pthread_mutex_t docs_lock;
+	json_t *docs; /* under the lock: see site/docs.c; NULL until they are read */
 };
 
 /* The address of a path below the option `url`. New string. [any] */

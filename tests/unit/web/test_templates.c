@@ -20,6 +20,7 @@
 #include "web/render/mustache.h"
 #include "web/site/parts.h"
 #include "web/visit/caller.h"
+#include "web/visit/respond.h"
 
 #define NOW_MS INT64_C(1800000000123)
 #define A_TIME "2027-01-15T07:00:00.000Z"
@@ -302,6 +303,7 @@ fake_open(struct fake *fake, const struct site_page *page, bool user, bool full)
 	fake->web = (struct web){.host = &host,
 		.options = full ? json_pack("{s:s}", "url", "https://kettle.test") : json_object(),
 		.commands = commands_by_name(),
+		.docs_lock = PTHREAD_MUTEX_INITIALIZER,
 		.anonymous = json_object()};
 	fake->visit = (struct visit){.web = &fake->web,
 		.request = &fake->request,
@@ -385,6 +387,8 @@ try_page(const struct site_page *page, struct filling filling, bool user)
 			json_pack("{s:{}, s:s, s:s}", "fields", "error", filling.variant % 2 ? HOSTILE : PLAIN, "member", "name"));
 	site_complete(&fake.visit, page);
 	make_sources(model);
+	if (page->fill)
+		page->fill(&fake.web, model);
 	AUTO_FREE char *unknown = NULL;
 	AUTO_FREE char *html = render(page, model, &unknown);
 	if (unknown && filling.full && user)
@@ -445,10 +449,153 @@ test_rows(void **state)
 	assert_true(pages > 1);
 }
 
+/* What is known to be uncertain is neither good nor bad; where nothing is known of it, the change counts. */
+static void
+test_change(void **state)
+{
+	AUTO_JSON json_t *unclear = json_null(), *change = site_change(-10, unclear), *other = site_change(-10, NULL);
+	(void)state;
+	assert_true(member_is(change, "class", "quiet") && member_is(change, "text", "10.0 % less time"));
+	assert_true(member_is(other, "class", "good"));
+}
+
+/* ---- pages that wait for the pool, which the tests run ---- */
+
+#define VIEWERS 4
+
+static struct {
+	kettle_fn work, after;
+	void *arg;
+	unsigned count;
+	bool has_closed;
+} pool;
+
+static int
+take_work(const struct kettle_host *given, kettle_fn work, kettle_fn after, void *arg, struct kettle_error *err)
+{
+	(void)given;
+	(void)err;
+	if (pool.has_closed)
+		return -1;
+	pool.work = work;
+	pool.after = after;
+	pool.arg = arg;
+	pool.count++;
+	return 0;
+}
+
+static int
+call_now(const struct kettle_host *given, kettle_fn fn, void *arg)
+{
+	(void)given;
+	fn(arg);
+	return 0;
+}
+
+static const struct kettle_host host_of_pool = {.version = "1",
+	.monotonic_ms = monotonic_ms,
+	.utc_ms = utc_ms,
+	.answers = list_answers,
+	.post = call_now,
+	.work = take_work};
+
+/* Several viewers at one address, each of whom has sent a request for the same page. */
+struct viewers {
+	struct http_server server;
+	struct http_connection connection;
+	struct http_request requests[VIEWERS];
+	struct web web;
+	char url[sizeof("/docs")];
+};
+
+static void
+open_viewers(struct viewers *viewers, bool has_closed)
+{
+	memset(viewers, 0, sizeof(*viewers));
+	memset(&pool, 0, sizeof(pool));
+	(void)pthread_mutex_init(&viewers->server.lock, NULL);
+	strcpy(viewers->url, "/docs");
+	viewers->web = (struct web){.host = &host_of_pool,
+		.options = json_object(),
+		.commands = commands_by_name(),
+		.docs_lock = PTHREAD_MUTEX_INITIALIZER,
+		.anonymous = json_object(),
+		.parts = site_parts};
+	viewers->web.visits = visits_new(&viewers->web);
+	viewers->web.pages = pages_new(&viewers->web);
+	for (size_t i = 0; i < VIEWERS; i++) {
+		struct http_request *request = &viewers->requests[i];
+		*request = (struct http_request){.server = &viewers->server,
+			.connection = &viewers->connection,
+			.url = viewers->url,
+			.query = viewers->url + strlen(viewers->url),
+			.method = HTTP_GET,
+			.address = "192.0.2.1"};
+		assert_true(path_split(viewers->url, &request->path));
+		pool.has_closed = has_closed && i == VIEWERS - 1;
+		assert_true(site_request(&viewers->web, request));
+	}
+}
+
+static void
+close_viewers(struct viewers *viewers)
+{
+	struct web *web = &viewers->web;
+	assert_null(web->renderings);
+	for (size_t i = 0; i < VIEWERS; i++) {
+		http_content_unref(viewers->requests[i].content);
+		path_free(&viewers->requests[i].path);
+	}
+	visits_free(web->visits);
+	pages_free(web->pages);
+	json_decref_all(web->options, web->commands, web->docs, web->anonymous);
+	(void)pthread_mutex_destroy(&viewers->server.lock);
+}
+
+/* What one visit has made, those that wait get; one whose client has left makes nothing. */
+static void
+test_made_once(void **state)
+{
+	struct viewers viewers;
+	(void)state;
+	open_viewers(&viewers, false);
+	visits_gone(viewers.web.visits, &viewers.requests[1]);
+	assert_false(viewers.requests[0].is_answered);
+	pool.work(pool.arg);
+	pool.after(pool.arg);
+	assert_int_equal(pool.count, 1);
+	for (size_t i = 0; i < VIEWERS; i++)
+		assert_int_equal(viewers.requests[i].status, i == 1 ? STATUS_UNAVAILABLE : STATUS_OK);
+	close_viewers(&viewers);
+}
+
+/* A pool that has closed leaves no page waiting. */
+static void
+test_closed_pool(void **state)
+{
+	struct viewers viewers;
+	(void)state;
+	open_viewers(&viewers, true);
+	for (size_t i = 0; i < VIEWERS; i++)
+		assert_false(viewers.requests[i].is_answered);
+	static const char event[] = "{\"kind\": \"reset\"}";
+	AUTO_JSON json_t *reset = json_loads(event, 0, NULL);
+	pool.work(pool.arg);
+	pages_event(viewers.web.pages, reset);
+	pool.after(pool.arg);
+	assert_int_equal(pool.count, 1);
+	for (size_t i = 0; i < VIEWERS; i++)
+		assert_int_equal(viewers.requests[i].status, STATUS_OK);
+	close_viewers(&viewers);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_full),
 	cmocka_unit_test(test_minimal),
 	cmocka_unit_test(test_rows),
+	cmocka_unit_test(test_change),
+	cmocka_unit_test(test_made_once),
+	cmocka_unit_test(test_closed_pool),
 };
 
 UNIT_TESTS(test_templates);

@@ -36,8 +36,9 @@ const kettle = {
 			source.onerror = () => { /* The browser connects again by itself, but after an answer that is none: what is followed may have gone. */
 				if (!source || source.readyState !== EventSource.CLOSED)
 					return;
+				if (pause === 1000)
+					handlers.reset?.();
 				timer = setTimeout(open, pause = Math.min(2 * pause, 300000));
-				handlers.reset?.();
 			};
 			for (const kind of kettle.kinds)
 				source.addEventListener(kind, take(handlers.event));
@@ -81,7 +82,7 @@ const kettle = {
 		const ranks = kettle.ranks(old);
 		old.replaceWith(fresh);
 		fresh.querySelectorAll(".scroll").forEach((box, i) => box.scrollLeft = scrolls[i] || 0);
-		const same = (link) => link.id === focused.id && link.href === focused.href && link.tagName === focused.tagName;
+		const same = (link) => link.id === focused.id && link.ariaLabel === focused.ariaLabel && link.href === focused.href && link.tagName === focused.tagName;
 		if (focused)
 			Array.from(fresh.querySelectorAll("a, button, summary, [tabindex]")).find(same)?.focus({preventScroll: true});
 		for (const [device, rank] of kettle.ranks(fresh))
