@@ -31,8 +31,3 @@ extern const char schema_0023[];        /* core/store/schema/0023.sql */
 extern const char schema_0024[];        /* core/store/schema/0024.sql */
 extern const char schema_0025[];        /* core/store/schema/0025.sql */
 extern const char schema_0026[];        /* core/store/schema/0026.sql */
-extern const char schema_0027[];        /* core/store/schema/0027.sql */
-extern const char schema_0028[];        /* core/store/schema/0028.sql */
-extern const char schema_0029[];        /* core/store/schema/0029.sql */
-extern const char schema_0030[];        /* core/store/schema/0030.sql */
-extern const char schema_0031[];        /* core/store/schema/0031.sql */
