@@ -49,6 +49,7 @@ struct sync {
 	const char *visibility;  /* of boards that it creates */
 	const char *set;         /* the present one */
 	json_t *names;           /* of all problems so far */
+	bool joins;              /* the present set has or gets a board of the actor, or of others if that is an admin */
 	json_t *result;          /* the answer; borrowed by the lists' names */
 	const json_t *file;      /* of the set, or NULL */
 	const json_t *standings; /* whether the set has some, or NULL */
@@ -133,6 +134,7 @@ create(struct sync *sync, const char *name, const json_t *problem, struct kettle
 		if (rc == 0)
 			rc = mark(sync, name, problem, err);
 	}
+	sync->joins = true;
 	if (rc == 0)
 		rc = sync_add(sync, "created", json_string(name));
 	if (rc < 0)
@@ -212,6 +214,7 @@ apply(struct sync *sync, const struct board *board, const struct board_change *c
 	bool joins, json_t *plan, struct kettle_error *err)
 {
 	AUTO_JSON json_t *done = NULL;
+	sync->joins = true;
 	bool changes = json_array_size(json_object_get(plan, "changes")) > 0;
 	int rc = 0;
 	if (!sync->dry && changes)
@@ -330,12 +333,17 @@ static int
 sync_description(struct sync *sync, const json_t *set, struct kettle_error *err)
 {
 	const char *text = json_text_or_null(set, "description");
+	struct kettle_error why = {0};
 	bool changes = false;
 	if (!text)
 		return 0;
 	AUTO_FREE char *description = sanitize_text(text, BOARD_DESCRIPTION_MAX);
-	int rc = board_set_describe(sync->db, sync->actor, sync->set, description, sync->dry, &changes, err);
-	return rc < 0 || !changes ? rc : sync_add(sync, "described", json_string(sync->set));
+	int rc = board_set_describe(sync->db, sync->actor, sync->set, description, sync->joins, sync->dry, &changes, &why);
+	if (rc == KETTLE_EACCES)
+		return sync_add(sync, "skipped", json_pack("{s:s, s:s}", "name", sync->set, "reason", why.message));
+	if (rc < 0)
+		return kettle_fail(err, rc, "%s", why.message);
+	return changes ? sync_add(sync, "described", json_string(sync->set)) : 0;
 }
 
 static int
@@ -346,6 +354,7 @@ sync_set(struct sync *sync, const json_t *set, struct kettle_error *err)
 		return sync_add(sync, "errors", json_pack("{s:O, s:s}", "name", json_object_get(set, "name"), "error", error));
 	int rc = check_set_name(sync->db, json_text_or_null(set, "name"), err);
 	sync->set = json_text_or_null(set, "name");
+	sync->joins = false;
 	sync->file = json_object_get(set, "file");
 	sync->standings = json_object_get(set, "standings");
 	json_array_each(json_object_get(set, "problems"), problem)

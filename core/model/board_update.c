@@ -404,29 +404,43 @@ read_set(struct db *db, const char *set, json_t **ret_row, struct kettle_error *
 		"s", set);
 }
 
+/* EACCES: neither an admin nor the owner of a board of the set, or another owner of one described it. */
+static int
+check_describer(
+	struct db *db, const struct actor *actor, const char *set, bool joins, const json_t *row, struct kettle_error *err)
+{
+	int64_t boards = 0;
+	int rc = joins ? 0
+				   : db_int(db, &boards, err,
+						 "SELECT EXISTS (SELECT 1 FROM leaderboards WHERE problem_set = ?1 COLLATE NOCASE AND (?2 OR "
+						 "creator = ?3))",
+						 "sii", set, (int64_t)(actor->role == RIGHT_ADMIN), actor->user);
+	if (rc < 0)
+		return rc;
+	if (!joins && !boards)
+		return kettle_fail(
+			err, KETTLE_EACCES, "its description was left out: no leaderboard of the competition is yours");
+	if (actor->role != RIGHT_ADMIN && row && member_true(row, "held") && member_int(row, "owner") != actor->user)
+		return kettle_fail(err, KETTLE_EACCES, "its description is that of another creator's file, and stays");
+	return 0;
+}
+
 int
-board_set_describe(struct db *db, const struct actor *actor, const char *set, const char *description, bool dry,
-	bool *ret_changes, struct kettle_error *err)
+board_set_describe(struct db *db, const struct actor *actor, const char *set, const char *description, bool joins,
+	bool dry, bool *ret_changes, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
-	int64_t boards = 0;
 	int rc = read_set(db, set, &row, err);
 	if (rc < 0 && rc != KETTLE_ENOENT)
 		return rc;
-	bool others =
-		row && member_true(row, "held") && member_int(row, "owner") != actor->user && actor->role != RIGHT_ADMIN;
-	*ret_changes = !others && strcmp(json_text_or_empty(row, "description"), description) != 0;
-	if (!*ret_changes || dry)
-		return 0;
-	rc = db_int(
-		db, &boards, err, "SELECT EXISTS (SELECT 1 FROM leaderboards WHERE problem_set = ? COLLATE NOCASE)", "s", set);
-	*ret_changes = boards;
-	return rc < 0 || !boards
-			   ? rc
-			   : db_exec(db, err,
-					 "INSERT INTO competitions (name, description, owner) VALUES (?, ?, ?) ON CONFLICT (name) DO "
-					 "UPDATE SET description = excluded.description, owner = excluded.owner",
-					 "ssi", set, description, actor->user);
+	*ret_changes = strcmp(json_text_or_empty(row, "description"), description) != 0;
+	rc = *ret_changes ? check_describer(db, actor, set, joins, row, err) : 0;
+	if (rc < 0 || !*ret_changes || dry)
+		return rc;
+	return db_exec(db, err,
+		"INSERT INTO competitions (name, description, owner) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
+		"description = excluded.description, owner = excluded.owner",
+		"ssi", set, description, actor->user);
 }
 
 int

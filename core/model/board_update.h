@@ -49,10 +49,11 @@ int board_set_put(struct db *db, const char *name, const char *set, const json_t
 /* The boards of a set, by name: [{"name", "listed": whether it is not deleted and names the set in this case}]. New reference. */
 int board_set_list(struct db *db, const char *set, json_t **ret_boards, struct kettle_error *err);
 /*
- * Sets what a set says of itself, unless it is another user's who has a board of it; *ret_changes: whether it differs and may be
- * changed. dry: writes nothing. A set without boards gets none.
+ * Sets what a set says of itself; *ret_changes: whether it differs. EACCES, with a reason: the actor is no admin, and owns no board of
+ * the set, or another user who does has described it; or the set has no board. joins: the actor owns one of it, which a dry run has
+ * perhaps not stored. dry: writes nothing.
  */
-int board_set_describe(struct db *db, const struct actor *actor, const char *set, const char *description, bool dry,
-	bool *ret_changes, struct kettle_error *err);
+int board_set_describe(struct db *db, const struct actor *actor, const char *set, const char *description, bool joins,
+	bool dry, bool *ret_changes, struct kettle_error *err);
 /* What a set says of itself, perhaps "". New reference. Does not check who may see it. */
 int board_set_description(struct db *db, const char *set, json_t **ret_description, struct kettle_error *err);

@@ -354,6 +354,32 @@ test_description(void **state)
 	commands_close(&c);
 }
 
+/* A creator without a leaderboard of the competition describes it neither before its owner does nor after an admin has. */
+static void
+test_description_of_others(void **state)
+{
+	(void)state;
+	struct commands_fixture c;
+	commands_open(&c);
+	sync_is(&c, json_pack("[o]", problem("a", NULL, json_pack("[s]", "CPU"), NULL)), NULL, "100000");
+	AUTO_JSON json_t *args = json_pack(
+		"{s:{s:[{s:s, s:s, s:[]}]}}", "problems", "sets", "name", "winTER", "description", "Taken.", "problems");
+	for (size_t i = 0; i < 4; i++) {
+		commands_must(&c, "carol:creator", "competition.sync", json_incref(args));
+		assert_int_equal(json_array_size(commands_at(c.result, "described")), 0);
+		assert_string_equal(commands_text(c.result, "skipped.0.name"), "winTER");
+		assert_described(&c, "stranger", i < 2 ? "" : "An admin's.");
+		json_object_set_new(args, "dry_run", json_boolean(i % 2 == 0));
+		if (i == 1)
+			describe(&c, "root:admin", "a", "An admin's.", false, 1);
+	}
+	describe(&c, "owner", "a", "The owner's.", false, 1);
+	/* A new competition of this name begins without it. */
+	fixture_sql(&c.f, "UPDATE boards SET hidden_at = 1");
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM competitions"), 0);
+	commands_close(&c);
+}
+
 /* A task that runs differently waits for force; the others are done all the same. */
 static void
 test_sync_task(void **state)
@@ -485,6 +511,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_links),
 	cmocka_unit_test(test_sync),
 	cmocka_unit_test(test_description),
+	cmocka_unit_test(test_description_of_others),
 	cmocka_unit_test(test_sync_task),
 	cmocka_unit_test(test_sync_past),
 	cmocka_unit_test(test_sync_bad_file),
