@@ -151,7 +151,7 @@ is_open_state(const char *state)
 	return state && (strcmp(state, "queued") == 0 || strcmp(state, "running") == 0);
 }
 
-/* Each has its rows in the order of their numbers. The few open submissions are found by their jobs. */
+/* The few open submissions are found by their jobs, those of a user on a leaderboard without the user's others. */
 static const char *
 source_of_list(const struct submission_list *list)
 {
@@ -160,7 +160,8 @@ source_of_list(const struct submission_list *list)
 			   "submissions s ON s.id = "
 			   "o.submission";
 	if (!list->all)
-		return "submissions s INDEXED BY submissions_user";
+		return list->leaderboard ? "submissions s INDEXED BY submissions_own"
+								 : "submissions s INDEXED BY submissions_user";
 	return list->state ? "submissions s INDEXED BY submissions_state" : "submissions s INDEXED BY submissions_page";
 }
 
@@ -621,30 +622,49 @@ submission_all_of(struct db *db, int64_t leaderboard, int64_t user, json_t **ret
 		"ii", leaderboard, user);
 }
 
-/* Of leaderboards that are not being deleted. */
-#define OWN \
-	"FROM submissions s WHERE s.user = ?1 AND (NOT ?2 OR s.leaderboard = ?2) AND s.leaderboard IN (SELECT id FROM " \
+/* ?1: the user; ?2: the leaderboard; of leaderboards that are not being deleted. */
+#define OWN_ON_ALL \
+	"FROM submissions s INDEXED BY submissions_user WHERE s.user = ?1 AND s.leaderboard IN (SELECT id FROM " \
 	"leaderboards) AND "
+#define OWN_ON_ONE \
+	"FROM submissions s INDEXED BY submissions_own WHERE s.leaderboard = (SELECT id FROM leaderboards WHERE id = ?2) " \
+	"AND s.user = ?1 AND "
+#define PART(places) \
+	"SELECT s.id, s.leaderboard AS leaderboard_id, s.user, s.mode, s.file_name " OWN_ON_ONE \
+	"s.flagged_at IS NULL AND " places "EXISTS (SELECT 1 FROM best WHERE submission = s.id) ORDER BY s.created_at " \
+	"DESC, s.id DESC LIMIT ?3"
 
 int
 submission_own_part(
 	struct db *db, int64_t user, int64_t leaderboard, int64_t limit, json_t **ret_rows, struct kettle_error *err)
 {
-	return db_array(db, ret_rows, err,
-		"SELECT id, leaderboard AS leaderboard_id, user, mode, file_name FROM submissions INDEXED BY submissions_user "
-		"WHERE user = ?1 AND flagged_at IS NULL AND leaderboard = (SELECT s.leaderboard " OWN
-		"s.flagged_at IS NULL ORDER BY s.id DESC LIMIT 1) ORDER BY id DESC LIMIT ?3",
-		"iii", user, leaderboard, limit);
+	AUTO_JSON json_t *rows = NULL;
+	int rc = leaderboard ? 0
+						 : db_int(db, &leaderboard, err,
+							   "SELECT coalesce((SELECT s.leaderboard " OWN_ON_ALL
+							   "s.flagged_at IS NULL ORDER BY s.id DESC LIMIT 1), 0)",
+							   "i", user);
+	/* Those in the rankings are the last, so that their places change once. */
+	if (rc == 0)
+		rc = db_array(db, &rows, err, PART("NOT "), "iii", user, leaderboard, limit);
+	if (rc < 0 || json_array_size(rows) == 0)
+		return rc < 0 ? rc : db_array(db, ret_rows, err, PART(""), "iii", user, leaderboard, limit);
+	*ret_rows = STEAL(rows);
+	return 0;
 }
 
 int
 submission_own_left(
 	struct db *db, int64_t user, int64_t leaderboard, int64_t *ret_left, int64_t *ret_flagged, struct kettle_error *err)
 {
-	int rc = db_int(db, ret_left, err, "SELECT EXISTS (SELECT 1 " OWN "s.flagged_at IS NULL)", "ii", user, leaderboard);
-	if (rc < 0 || *ret_left)
-		return rc;
-	return db_int(db, ret_flagged, err, "SELECT count(*) " OWN "s.flagged_at IS NOT NULL", "ii", user, leaderboard);
+	static const char left_on_all[] = "SELECT ?2 = 0 AND EXISTS (SELECT 1 " OWN_ON_ALL "s.flagged_at IS NULL)";
+	static const char left_on_one[] = "SELECT EXISTS (SELECT 1 " OWN_ON_ONE "s.flagged_at IS NULL)";
+	static const char flagged_on_all[] = "SELECT count(*) " OWN_ON_ALL "s.flagged_at IS NOT NULL AND ?2 = 0";
+	static const char flagged_on_one[] = "SELECT count(*) " OWN_ON_ONE "s.flagged_at IS NOT NULL";
+	int rc = db_int(db, ret_left, err, leaderboard ? left_on_one : left_on_all, "ii", user, leaderboard);
+	return rc < 0 || *ret_left
+			   ? rc
+			   : db_int(db, ret_flagged, err, leaderboard ? flagged_on_one : flagged_on_all, "ii", user, leaderboard);
 }
 
 static int

@@ -121,8 +121,8 @@ int submission_set_flag(struct db *db, const json_t *row, const char *reason, in
 int submission_all_of(struct db *db, int64_t leaderboard, int64_t user, json_t **ret_rows, struct kettle_error *err);
 #define OWN_DELETED_PART 64 /* submissions of one transaction */
 /*
- * At most `limit` submissions of a user that are not marked as cheats, the newest first, on this leaderboard or (0) on
- * the one of the newest: as submission_all_of, without the numbers.
+ * At most `limit` submissions of a user that are not marked as cheats, the newest first, those in the rankings after all others, on this
+ * leaderboard or (0) on the one of the newest: as submission_all_of, without the numbers.
  */
 int submission_own_part(
 	struct db *db, int64_t user, int64_t leaderboard, int64_t limit, json_t **ret_rows, struct kettle_error *err);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "lib/unit_test.h"
+#include "model/submissions.h"
 
 #include <stdio.h>
 
@@ -149,6 +150,23 @@ test_delete_own_parts(void **state)
 	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM submissions"), 0);
 }
 
+/* However many parts it takes, the places in the ranking change once. */
+static void
+test_delete_own_ranked(void **state)
+{
+	(void)state;
+	int64_t best = 0;
+	ranked("alice", "arena", 1);
+	for (int i = 0; i < OWN_DELETED_PART; i++)
+		best = ranked("alice", "arena", 1 - i * 0.001);
+	assert_int_equal(fixture_int(&c.f, "SELECT submission FROM best"), best);
+	size_t before = fixture_events(&c.f, "leaderboard.podium");
+	commands_must(&c, "alice", "submission.delete_own", json_pack("{s:s}", "leaderboard", "arena"));
+	assert_int_equal(c.parts, 2);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM best"), 0);
+	assert_int_equal(fixture_events(&c.f, "leaderboard.podium"), before + 1);
+}
+
 /* ---- how often a user has tried ---- */
 
 /* The tries of a user's entry on the first device of `arena`. */
@@ -210,6 +228,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_list_all_by_state),
 	TEST(test_delete_own),
 	TEST(test_delete_own_parts),
+	TEST(test_delete_own_ranked),
 	TEST(test_tries),
 };
 
