@@ -29,7 +29,7 @@ struct device_listing {
 	json_t *reading, *stored;    /* rows of units: the store's thread writes them, then they are the loop's */
 	json_t *running;             /* the numbers of the jobs that units have */
 	json_t *reading_jobs, *jobs; /* rows of these, likewise */
-	int64_t user;                /* who asks, or -1 */
+	int64_t user;                /* the caller, or -1 */
 	kettle_answer answer;
 	void *arg;
 	unsigned pending; /* machines, and the loop over them itself */

@@ -464,6 +464,7 @@ static const char *const blames[] = {"participant", "task", "machine", NULL};
 static const char *const sync_actions[] = {"create", "update", NULL};
 static const char *const sync_changes[] = {"task", "deadline", "devices", "description", "set", NULL};
 static const char *const sync_arguments[] = {"force", NULL};
+static const char *const confirming[] = {"confirm", NULL};
 static const char *const plugin_kinds[] = {"language", "runner", "frontend", NULL};
 static const char *const plugin_states[] = {"loaded", "installed", "refused", NULL};
 static const char *const option_types[] = {

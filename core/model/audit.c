@@ -60,18 +60,32 @@ audit_add_submission(struct db *db, struct audit_entry *entry, int64_t submissio
 	return rc;
 }
 
+/* First the actor's own oldest rows go, so that one user's many calls remove no row of another's; each query walks an index. */
+static int
+trim(struct db *db, int64_t user, struct kettle_error *err)
+{
+	int rc = db_exec(db, err,
+		"DELETE FROM audit WHERE actor IS nullif(?1, 0) AND seq <= (SELECT seq FROM audit WHERE actor IS nullif(?1, 0) "
+		"ORDER BY seq DESC LIMIT 1 OFFSET ?2)",
+		"ii", user, (int64_t)AUDIT_ACTOR_ROWS_MAX);
+	return rc < 0 ? rc
+				  : db_exec(db, err,
+						"DELETE FROM audit WHERE seq IN (SELECT seq FROM audit ORDER BY seq LIMIT max(0, (SELECT "
+						"count(*) FROM audit) - ?))",
+						"i", (int64_t)AUDIT_ROWS_MAX);
+}
+
 int
 audit_put(struct db *db, int64_t user, const char *name, const char *command, const struct audit_entry *entry,
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *none = json_array(), *empty = json_object();
 	int rc = db_exec(db, err,
-		"INSERT INTO audit (at, actor, actor_name, command, submission, boards_json, users_json, args_json) VALUES "
-		"(?1, nullif(?2, 0), iif(?2, NULL, ?3), ?4, nullif(?5, 0), ?6, ?7, ?8)",
-		"iissijjj", db->now_ms, user, name, command, entry->submission, entry->boards ? entry->boards : none,
-		entry->users ? entry->users : none, entry->args ? entry->args : empty);
-	return rc < 0 ? rc
-				  : db_exec(db, err, "DELETE FROM audit WHERE seq <= ?", "i", db_last_id(db) - (int64_t)AUDIT_ROWS_MAX);
+		"INSERT INTO audit (at, actor, actor_name, command, submission, boards_json, users_json, args_json, error) "
+		"VALUES (?1, nullif(?2, 0), iif(?2, NULL, ?3), ?4, nullif(?5, 0), ?6, ?7, ?8, ?9)",
+		"iissijjjs", db->now_ms, user, name, command, entry->submission, entry->boards ? entry->boards : none,
+		entry->users ? entry->users : none, entry->args ? entry->args : empty, entry->error);
+	return rc == 0 && db_last_id(db) % AUDIT_TRIM_EVERY == 0 ? trim(db, user, err) : rc;
 }
 
 /* {"a": 1} as [{"name": "a", "value": 1}]. New reference. */
@@ -88,7 +102,8 @@ listed(const json_t *args)
 	"SELECT a.seq, a.at AS at_iso, coalesce(m.name, u.name, a.actor_name) AS actor, a.command, a.submission, " \
 	"a.boards_json AS leaderboards_json, (SELECT json_group_array(coalesce(o.name, n.name)) FROM " \
 	"json_each(a.users_json) e JOIN users n ON n.id = e.value LEFT JOIN users o ON o.id = n.merged_into) AS " \
-	"users_json, a.args_json AS with_json FROM audit a LEFT JOIN users u ON u.id = a.actor LEFT JOIN users m ON m.id " \
+	"users_json, a.args_json AS with_json, a.error FROM audit a LEFT JOIN users u ON u.id = a.actor LEFT JOIN users " \
+	"m ON m.id " \
 	"= " \
 	"u.merged_into "
 

@@ -9,7 +9,10 @@
 #include "store/db.h"
 
 #define AUDIT_ROWS_MAX 100000 /* kept, whatever their age; the oldest go */
-#define AUDIT_NAMES_MAX 50    /* boards, users or values of one list in a row */
+#define AUDIT_ACTOR_ROWS_MAX \
+	10000                    /* of one user, likewise, so that a user's many calls do not remove the rows of others */
+#define AUDIT_TRIM_EVERY 100 /* rows, after which both limits are kept */
+#define AUDIT_NAMES_MAX 50   /* boards, users or values of one list in a row */
 
 /* What a row has besides who, when and the command; all arrays and the object are the owner's. Zero-initialise. */
 struct audit_entry {
@@ -17,6 +20,7 @@ struct audit_entry {
 	json_t *users;      /* numbers */
 	json_t *args;       /* an object */
 	int64_t submission; /* 0: none */
+	const char *error;  /* name of the error with which the command ended, borrowed; NULL: of none */
 };
 void audit_entry_free(struct audit_entry *entry);
 #define AUTO_AUDIT __attribute__((cleanup(audit_entry_free)))

@@ -50,7 +50,8 @@ static const struct table {
 			 "ON j.id = r.job WHERE j.submission IN (SELECT id FROM " SHOWN ") ORDER BY r.id"},
 	{"audit", "SELECT a.seq, a.at AS at_iso, a.actor AS user_id, coalesce(u.name, a.actor_name) AS user_name, "
 			  "a.command, a.submission "
-			  "AS submission_id, a.boards_json AS leaderboards_json, a.users_json AS user_ids_json, a.args_json FROM "
+			  "AS submission_id, a.boards_json AS leaderboards_json, a.users_json AS user_ids_json, a.args_json, "
+			  "a.error FROM "
 			  "audit a LEFT "
 			  "JOIN users u ON u.id = a.actor ORDER BY a.seq"},
 };

@@ -14,10 +14,24 @@
 
 #define NAME_MAX_CHARS 100 /* of a name in the log */
 
+/* Whether a call of it with these arguments changes something. */
+static bool
+changes(const struct command *command, const json_t *args)
+{
+	if (!command->changing)
+		return !member_true(args, "dry_run");
+	for (const char *const *name = command->changing; *name; name++) {
+		const json_t *value = json_object_get(args, *name);
+		if (value && !json_is_null(value) && !json_is_false(value))
+			return true;
+	}
+	return false;
+}
+
 bool
 audit_wants(const struct command *command, const struct actor *actor, const json_t *args)
 {
-	return command->audited && actor->role >= RIGHT_CREATOR && !member_true(args, "dry_run");
+	return command->audited && actor->role >= RIGHT_CREATOR && changes(command, args);
 }
 
 /* ---- from the arguments ---- */
@@ -146,6 +160,18 @@ add_boards(struct db *db, struct audit_entry *entry, const json_t *value, struct
 	return rc;
 }
 
+/* Of a command on a submission that its arguments did not number, such as the latest one. */
+static int
+add_answered_submission(struct db *db, const struct command *command, const json_t *result, struct audit_entry *entry,
+	struct kettle_error *err)
+{
+	const struct argument *argument = command->arguments;
+	while (argument && argument->name && argument->type != ARGUMENT_ID)
+		argument++;
+	bool answers = argument && argument->name && json_is_integer(json_object_get(result, argument->name));
+	return entry->submission || !answers ? 0 : audit_add_submission(db, entry, member_int(result, argument->name), err);
+}
+
 static void
 add_answered_user(struct audit_entry *entry, const json_t *named)
 {
@@ -165,6 +191,8 @@ audit_call_end(struct db *db, const struct command *command, const struct actor 
 				 : 0;
 	for (size_t i = 0; i < ARRAY_SIZE(boards) && rc == 0; i++)
 		rc = add_boards(db, entry, json_object_get(result, boards[i]), err);
+	if (rc == 0)
+		rc = add_answered_submission(db, command, result, entry, err);
 	add_answered_user(entry, result);
 	for (size_t i = 0; i < ARRAY_SIZE(users); i++)
 		add_answered_user(entry, json_object_get(result, users[i]));

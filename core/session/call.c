@@ -226,7 +226,8 @@ run_on_store(struct db *db, void *arg, struct kettle_error *err)
 		return rc;
 	call->resolved.user = actor.user;
 	AUTO_AUDIT struct audit_entry entry = {0};
-	bool audited = !call->plans && audit_wants(call->command, &actor, call->args);
+	/* Once, with the first part, since a command in parts may be interrupted afterwards. */
+	bool audited = !call->plans && !call->before && audit_wants(call->command, &actor, call->args);
 	if (audited)
 		rc = audit_call_begin(db, call->command, call->args, &entry, err);
 	if (rc < 0)
@@ -376,7 +377,7 @@ static int
 audit_on_store(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct call *call = arg;
-	AUTO_AUDIT struct audit_entry entry = {0};
+	AUTO_AUDIT struct audit_entry entry = {.error = call->err.code < 0 ? kettle_error_name(call->err.code) : NULL};
 	int rc = audit_call_begin(db, call->command, call->args, &entry, err);
 	return rc < 0 ? rc : audit_call_end(db, call->command, &call->resolved, call->result, &entry, err);
 }
@@ -389,21 +390,22 @@ audited_on_store(void *arg, const struct kettle_error *err)
 	if (err)
 		log_write(KETTLE_LOG_WARNING, "core", "the log of who did what lacks a call of `%s` by %s: %s",
 			call->command->name, call->resolved.name, err->message);
-	call_answer(call, NULL, call->result);
+	call_answer(call, call->err.code < 0 ? &call->err : NULL, call->result);
 }
 
-/* An engine command that is in the log is answered once it is there. */
+/* An engine command that is in the log is answered once it is there; one that failed may have changed something, too. */
 static void
 command_answered(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct call *call = arg;
 	const struct core *core = call->core;
-	if (err->code < 0 || call->command->kind != COMMAND_ENGINE || core->closing || !core->store ||
+	if (call->command->kind != COMMAND_ENGINE || core->closing || !core->store ||
 		!audit_wants(call->command, &call->resolved, call->args)) {
 		call_answer(call, err->code < 0 ? err : NULL, result);
 		return;
 	}
-	call->result = json_deep_copy(result); /* the store's thread reads it */
+	call->err = *err;
+	call->result = err->code < 0 ? NULL : json_deep_copy(result); /* the store's thread reads it */
 	store_write(core->store, audit_on_store, audited_on_store, call);
 }
 

@@ -154,7 +154,13 @@ struct command {
 	 * runs again, in a transaction of its own with other writes in between. The answer of the last part is the command's.
 	 */
 	bool in_parts;
-	bool audited; /* WRITE, ENGINE: what creators and admins do with it is in the log of admin.log */
+	/*
+	 * WRITE, ENGINE: what creators and admins do with it is in the log of admin.log. A WRITE that failed has changed nothing and is
+	 * not there, an ENGINE command that failed is.
+	 */
+	bool audited;
+	const char *const
+		*changing; /* of an audited command that can merely show: the arguments that change something; or NULL */
 	const struct argument *arguments; /* until a NULL name, or NULL */
 	command_run_fn *run;
 	command_trial_fn *trial;   /* of a WRITE that runs something before it writes, or NULL */

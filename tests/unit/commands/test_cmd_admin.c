@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "lib/unit_test.h"
+#include "model/audit.h"
 #include "model/export_files.h"
 #include "model/jobs.h"
 #include "model/settings.h"
@@ -33,6 +34,38 @@ run(int64_t submission, double score)
 			"passed", "score", score, "runs", "mode", "test", "secret", 0, "passed", 1, "message", "a \"word\", two\n",
 			"start_ns", (json_int_t)1, "wall_ns", (json_int_t)2000000000, "result", "check", "pass", "mode",
 			"leaderboard", "secret", 1, "passed", 1, "score", score, "message", "SECRET"));
+}
+
+/* ---- the log ---- */
+
+static int
+put_entry(struct db *db, void *arg, struct kettle_error *err)
+{
+	const struct audit_entry entry = {0};
+	return audit_put(db, *(const int64_t *)arg, NULL, "user.update", &entry, err);
+}
+
+/* One user's many calls remove the oldest of that user, and none of others. */
+static void
+test_log_bounds(void **state)
+{
+	(void)state;
+	int64_t alice = 0;
+	commands_must(&c, "alice:creator", "user.update", json_pack("{s:s}", "profile", "public"));
+	alice = fixture_int(&c.f, "SELECT id FROM users WHERE name = 'alice'");
+	char sql[700];
+	(void)snprintf(sql, sizeof(sql),
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO audit (at, actor, "
+		"command, boards_json, users_json, args_json) SELECT i, iif(i < 3, 1, %lld), 'x', '[]', '[]', '{}' FROM n",
+		AUDIT_ACTOR_ROWS_MAX + 102, (long long)alice);
+	fixture_sql(&c.f, "DELETE FROM audit");
+	fixture_sql(&c.f, sql);
+	for (int i = 0; i < AUDIT_TRIM_EVERY; i++)
+		assert_int_equal(fixture_write(&c.f, put_entry, &alice, NULL), 0);
+	int64_t own = fixture_int(&c.f, "SELECT count(*) FROM audit WHERE actor <> 1");
+	assert_true(own >= AUDIT_ACTOR_ROWS_MAX && own < AUDIT_ACTOR_ROWS_MAX + AUDIT_TRIM_EVERY);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM audit WHERE actor = 1"), 2);
+	assert_int_equal(fixture_int(&c.f, "SELECT count(*) FROM audit WHERE command = 'user.update'"), AUDIT_TRIM_EVERY);
 }
 
 /* ---- start, stop, figures ---- */
@@ -344,6 +377,7 @@ test_calibrations(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
+	TEST(test_log_bounds),
 	TEST(test_accepting),
 	TEST(test_stats),
 	TEST(test_backup),

@@ -88,7 +88,7 @@ test_nothing_else(void **state)
 	assert_string_equal(commands_text(expect("owner", "invite.revoke"), "leaderboards.0"), "arena");
 	cores_must(0, "root:admin", "token.create", json_pack("{s:s}", "name", "laptop"));
 	AUTO_JSON json_t *token = json_incref((json_t *)commands_at(cores_answer.result, "token"));
-	assert_string_equal(json_string_value(with(expect("root", "token.create"), "name")), "laptop");
+	assert_int_equal(json_array_size(commands_at(expect("root", "token.create"), "with")), 0);
 	size_t before = logged(json_object());
 	cores_must(0, "ada", "token.create", json_pack("{s:s}", "name", "mine"));
 	assert_int_equal(
@@ -101,6 +101,45 @@ test_nothing_else(void **state)
 	AUTO_FREE char *all = json_dumps(cores_must(0, "root:admin", "admin.log", json_object()), 0);
 	assert_null(strstr(all, json_string_value(code)));
 	assert_null(strstr(all, json_string_value(token)));
+}
+
+/* Commands that also show, that are in parts, or that name a submission by a word. */
+static void
+test_forms(void **state)
+{
+	(void)state;
+	cores_must(0, "root:admin", "user.role", json_pack("{s:s, s:s}", "name", "cli:ada", "role", "admin"));
+	size_t before = logged(json_object());
+	cores_must(0, "ada", "user.link", json_object());
+	AUTO_JSON json_t *code = json_incref((json_t *)commands_at(cores_answer.result, "code"));
+	cores_must(0, "owner:creator", "user.link", json_pack("{s:O}", "code", code));
+	assert_int_equal(logged(json_object()), before);
+	json_int_t id =
+		json_integer_value(json_object_get(cores_must(0, "owner:creator", "submit", cores_file("arena")), "id"));
+	cores_must(0, "owner:creator", "submission.cancel", json_pack("{s:s}", "id", "latest"));
+	const json_t *entry = expect("owner", "submission.cancel");
+	assert_int_equal(commands_number(entry, "submission"), id);
+	assert_string_equal(commands_text(entry, "leaderboards.0"), "arena");
+	cores_must(0, "owner:creator", "submission.delete_own", json_pack("{s:s}", "leaderboard", "arena"));
+	assert_string_equal(commands_text(expect("owner", "submission.delete_own"), "leaderboards.0"), "arena");
+	assert_int_equal(logged(json_object()), before + 2);
+	cores_must(0, "owner:creator", "user.link", json_pack("{s:O, s:b}", "code", code, "confirm", 1));
+	entry = expect("owner", "user.link");
+	assert_int_equal(json_array_size(commands_at(entry, "with")), 1);
+	assert_int_equal(json_array_size(commands_at(entry, "users")), 2);
+}
+
+/* What the engine began may stay although the command failed. */
+static void
+test_failed(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		cores_run(0, "root:admin", "device.disable", json_pack("{s:s}", "unit", "nowhere")), KETTLE_ENOENT);
+	const json_t *entry = expect("root", "device.disable");
+	assert_string_equal(commands_text(entry, "error"), kettle_error_name(KETTLE_ENOENT));
+	cores_must(0, "root:admin", "device.disable", json_pack("{s:s}", "unit", "CPU.0"));
+	assert_true(json_is_null(commands_at(expect("root", "device.disable"), "error")));
 }
 
 /* Of one user, of one board, page by page; only admins read it. */
@@ -134,6 +173,8 @@ test_pages(void **state)
 static const struct CMUnitTest tests[] = {
 	TEST(test_changes),
 	TEST(test_nothing_else),
+	TEST(test_forms),
+	TEST(test_failed),
 	TEST(test_pages),
 };
 
