@@ -299,7 +299,7 @@ submit(struct engine_job *job, const struct job_material *material)
 		return;
 	}
 	rc = multi_device_take(job, &err);
-	if (rc == KETTLE_EINVAL || (rc < 0 && unit_fitness_waits_long(job))) {
+	if (rc == KETTLE_EINVAL || (rc < 0 && job->unfit_since_ms && unit_fitness_waits_long(job))) {
 		attempt_end_refuse(job, rc == KETTLE_EINVAL ? "task" : "machine", err.message);
 		return;
 	}

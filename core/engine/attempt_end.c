@@ -197,8 +197,6 @@ void
 attempt_end_unfit(struct engine_job *job, bool ran, const json_t *causes)
 {
 	AUTO_FREE char *why = unit_fitness_why(causes);
-	if (!job->unfit_since_ms)
-		job->unfit_since_ms = clock_ms(job->engine->setup.clock);
 	if (unit_fitness_waits_long(job)) {
 		AUTO_FREE char *sentence = xasprintf("No GPU was fit to score this submission within %d h of waiting, and it "
 											 "was not scored; the last reason was: "
@@ -208,8 +206,10 @@ attempt_end_unfit(struct engine_job *job, bool ran, const json_t *causes)
 		return;
 	}
 	/* Nothing else limits attempts in which it ran, and may have heated the GPU, and those on machines chosen anew. */
-	bool counts = ran || !job->unit->fitness.causes;
-	attempt_end_requeue(job, counts ? KETTLE_LOSS_UNFIT : KETTLE_LOSS_HANDED_BACK, why);
+	enum kettle_loss loss = ran                         ? KETTLE_LOSS_UNFIT
+							: job->unit->fitness.causes ? KETTLE_LOSS_HANDED_BACK
+														: KETTLE_LOSS_NOT_STARTED;
+	attempt_end_requeue(job, loss, why);
 }
 
 /* ---- how long the verdict took to be stored ---- */
@@ -537,13 +537,37 @@ is_proven(const struct engine_job *job, const struct completion *completion)
 
 /*
  * Whether a verdict falls because the GPUs were unfit to score. A failure says something about the code, except after
- * errors of the memory.
+ * errors of the memory, or where other processes may have used up the memory.
  */
 static bool
 is_void(const struct verdict *verdict, const json_t *causes)
 {
 	return json_array_size(causes) > 0 && !verdict->claimed &&
-		   (verdict->state != VERDICT_FAILED || list_has_text(causes, gpu_word(GPU_WORD_ECC)));
+		   (verdict->state != VERDICT_FAILED || list_has_text(causes, gpu_word(GPU_WORD_ECC)) ||
+			   list_has_text(causes, gpu_word(GPU_WORD_PROCESSES)));
+}
+
+/* Whether a run step began to run the code of the submission. */
+static bool
+has_run(const struct engine_job *job, const struct completion *completion)
+{
+	for (size_t i = 0; i < completion->count && i < job->plan->count; i++)
+		if (job->plan->steps[i].run && completion->outcomes[i].state != OUTCOME_NONE &&
+			completion->outcomes[i].state != OUTCOME_ERROR)
+			return true;
+	return false;
+}
+
+/* Drops a verdict of GPUs that were unfit for these causes. False: it counts. */
+static bool
+drop_void(
+	struct engine_job *job, const struct completion *completion, const struct verdict *verdict, const json_t *causes)
+{
+	if (!is_void(verdict, causes) || (verdict->state != VERDICT_ERROR && unit_fitness_stands(job, causes)))
+		return false;
+	discard_files(job);
+	attempt_end_unfit(job, has_run(job, completion), causes);
+	return true;
 }
 
 /* unfit: the causes of unit_fitness_judge. */
@@ -564,13 +588,12 @@ interpret(struct engine_job *job, const struct completion *completion, const jso
 	check_machine(job->unit, completion);
 	struct verdict *verdict = verdict_make(job->languages, job->task, job->plan, completion, &job->stamps);
 	keep_secret_output(job, verdict, completion);
-	if (verdict->retry || is_void(verdict, unfit))
-		discard_files(job);
-	if (is_void(verdict, unfit)) {
-		attempt_end_unfit(job, verdict->state != VERDICT_ERROR, unfit);
+	if (drop_void(job, completion, verdict, unfit)) {
 		verdict_free(verdict);
 		return;
 	}
+	if (verdict->retry)
+		discard_files(job);
 	if (verdict->retry && verdict->claimed) {
 		engine_unit_lost(job, verdict->why.message, false);
 		attempt_end_requeue(job, KETTLE_LOSS_CLAIMED, verdict->why.message);
@@ -584,6 +607,8 @@ interpret(struct engine_job *job, const struct completion *completion, const jso
 	}
 	engine_unit_works(job->unit);
 	unit_health_usable(job);
+	if (job->ranked && verdict->state == VERDICT_PASSED && json_array_size(unfit) == 0)
+		job->unit->fitness.scored_ms = clock_ms(job->engine->setup.clock);
 	keep_and_finish(job, verdict);
 }
 

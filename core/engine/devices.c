@@ -273,6 +273,7 @@ engine_job_forget(struct engine_job *job)
 	engine->in_flight -= job->state != JOB_QUEUED;
 	if (engine->jobs.cursor == job)
 		engine->jobs.cursor = job->next;
+	job->device->unranked -= job->item.user_list && !job->ranked;
 	fair_queue_remove(job->device->queue, &job->item);
 	leave_list(job);
 	inflight_remove(engine->setup.inflight, &job->inflight);
@@ -296,6 +297,7 @@ engine_job_queue(struct engine_job *job)
 		job->stamps.accepted_ns = now;
 	job->stamps.queued_ns = job->attempt > 0 ? now : job->stamps.accepted_ns;
 	job->deadline_ms = 0;
+	job->device->unranked += !job->ranked;
 	/* A user's jobs that such units lost less often come first. */
 	fair_queue_add(job->device->queue, job->user, job->id + ((int64_t)job->deprioritised << 48), &job->item);
 }
@@ -336,28 +338,26 @@ engine_each_job(struct engine *engine, void (*fn)(struct engine_job *job, void *
 
 /* ---- what has room ---- */
 
-struct unit *
-engine_unit_room(const struct engine *engine, const struct device *device, bool prefetch, enum room which)
+bool
+engine_unit_has_room(const struct engine *engine, const struct unit *unit, bool prefetch)
 {
-	uint64_t now = clock_ms(engine->setup.clock);
-	for (struct unit *unit = device->units; unit; unit = unit->next) {
-		enum unit_condition condition = unit_condition(unit);
-		bool asked = which == ROOM_ANY || (which == ROOM_UNFIT) == (unit->fitness.causes != NULL);
-		unsigned room = condition != CONDITION_IN_ORDER || unit->losses.count >= ENGINE_LOSSES_ONE
-							? 1
-							: unit->slots + (prefetch ? unit->prefetch : 0);
-		if (asked && condition > CONDITION_DISABLED && unit->pause_until_ms <= now && unit->active < room)
-			return unit;
-	}
-	return NULL;
+	enum unit_condition condition = unit_condition(unit);
+	unsigned room = condition != CONDITION_IN_ORDER || unit->losses.count >= ENGINE_LOSSES_ONE
+						? 1
+						: unit->slots + (prefetch ? unit->prefetch : 0);
+	return condition > CONDITION_DISABLED && unit->pause_until_ms <= clock_ms(engine->setup.clock) &&
+		   unit->active < room;
 }
 
 struct unit *
 engine_unit_free(const struct engine *engine, const struct device *device)
 {
 	/* A unit that can run the job now comes before one that could only build it. */
-	struct unit *unit = engine_unit_room(engine, device, false, ROOM_ANY);
-	return unit ? unit : engine_unit_room(engine, device, true, ROOM_ANY);
+	for (int prefetch = 0; prefetch <= 1; prefetch++)
+		for (struct unit *unit = device->units; unit; unit = unit->next)
+			if (engine_unit_has_room(engine, unit, prefetch))
+				return unit;
+	return NULL;
 }
 
 /* ---- how long a job waits ---- */

@@ -78,6 +78,20 @@ may_run_unfit(struct fair_queue_item *item, void *arg)
 	return unit_fitness_allows(arg, (struct engine_job *)item);
 }
 
+/* Takes the next job from the device's queue that may start on this unit; NULL: there is none. */
+static struct fair_queue_item *
+take_for(const struct engine *engine, struct device *device, struct unit *unit)
+{
+	if (!unit->fitness.causes)
+		return fair_queue_take(device->queue);
+	if (!unit_fitness_may_allow(engine, unit))
+		return NULL;
+	struct fair_queue_item *item = fair_queue_take_where(device->queue, may_run_unfit, unit);
+	if (!item)
+		device->unfit.expired = false; /* no job has waited too long */
+	return item;
+}
+
 /*
  * Takes the next job from the device's queue that a unit has room for, and sets that unit. NULL: there is none. Units
  * that are unfit to score come first, to leave the others to the jobs that need them.
@@ -85,17 +99,18 @@ may_run_unfit(struct fair_queue_item *item, void *arg)
 static struct engine_job *
 take_next(const struct engine *engine, struct device *device, struct unit **ret_unit)
 {
-	for (int prefetch = 0; prefetch <= 1; prefetch++) {
-		struct fair_queue_item *item = NULL;
-		*ret_unit = engine_unit_room(engine, device, prefetch, ROOM_UNFIT);
-		if (*ret_unit)
-			item = fair_queue_take_where(device->queue, may_run_unfit, *ret_unit);
-		if (!item && (*ret_unit = engine_unit_room(engine, device, prefetch, ROOM_FIT)))
-			item = fair_queue_take(device->queue);
-		if (item)
-			return (struct engine_job *)item;
+	struct fair_queue_item *item = NULL;
+	for (int pass = 0; pass < 4 && !item; pass++) {
+		bool prefetch = pass >= 2, fit = pass % 2;
+		for (struct unit *unit = device->units; unit && !item; unit = unit->next) {
+			*ret_unit = unit;
+			if (fit == !unit->fitness.causes && engine_unit_has_room(engine, unit, prefetch))
+				item = take_for(engine, device, unit);
+		}
 	}
-	return NULL;
+	if (item)
+		device->unranked -= !((struct engine_job *)item)->ranked;
+	return (struct engine_job *)item;
 }
 
 void
@@ -107,6 +122,7 @@ engine_schedule(struct engine *engine)
 		return;
 	for (struct device *device = engine->devices; device; device = device->next) {
 		struct unit *unit;
+		unit_fitness_note_wait(engine, device);
 		if (device->awaiting_units.first)
 			multi_device_release(device);
 		struct engine_job *job;

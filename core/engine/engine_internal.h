@@ -36,8 +36,10 @@
 /* So many faults of its GPUs in a row disable a unit, which is then tested in this interval. */
 #define ENGINE_FAULTS_MAX 2
 #define ENGINE_TEST_MS 60000
-/* A ranked job waits so long for a unit that is fit to score, from the first time that one was unfit for it. */
+/* A ranked job waits so long while no unit in order is fit to score. */
 #define ENGINE_UNFIT_MAX_MS (24 * UINT64_C(3600000))
+/* So many scores of a job are dropped since it heats GPUs on which other jobs score; the next one counts. */
+#define ENGINE_UNFIT_RUNS 2
 /*
  * Time from an answer to the next heartbeat, and the times without an answer after which a unit is late (logged) and
  * silent (disabled).
@@ -92,6 +94,9 @@ struct unit {
 		int64_t since_utc_ms;
 		uint64_t test_at_ms; /* of the next test */
 		bool trial;          /* the next ranked job finds out whether they still are */
+		/* Until then jobs that are not ranked may start although ranked ones wait, since it was read while idle. */
+		uint64_t others_until_ms;
+		uint64_t scored_ms; /* when a ranked job last passed while they were fit; 0: never */
 	} fitness;
 	struct unit_losses {
 		unsigned count;   /* in a row */
@@ -148,6 +153,13 @@ struct device {
 	char *name;
 	struct unit *units;
 	struct fair_queue *queue;
+	size_t unranked; /* jobs in the queue that are not ranked */
+	/* While no unit in order is fit to score (unit_fitness.c); times on the engine's clock. */
+	struct device_unfit {
+		uint64_t since_ms;   /* 0: a ranked job was scored since then */
+		uint64_t look_at_ms; /* of the next search for jobs that have waited too long */
+		bool expired;        /* such jobs may be in the queue */
+	} unfit;
 	struct job_list awaiting_units; /* jobs outside of the queue that wait until enough units are in order */
 	struct device_recent {
 		uint64_t ms[ENGINE_RECENT]; /* from start to end of its last jobs; a ring */
@@ -192,8 +204,10 @@ struct engine_job {
 	struct engine *engine;
 	struct engine_job *previous, *next;
 	int64_t id, submission, user, attempt;
-	bool ranked;             /* its score counts */
-	uint64_t unfit_since_ms; /* the first time that a unit was unfit for it, on the engine's clock; 0: never */
+	bool ranked; /* its score counts; unchanged while it is in the queue */
+	/* Since when it lacks further units only because they are unfit to score, on the engine's clock; 0: it does not. */
+	uint64_t unfit_since_ms;
+	unsigned unfit_runs; /* its scores that were dropped since it heated GPUs on which other jobs score */
 	struct device *device;
 	struct unit *unit;
 	struct engine_job *unit_previous, *unit_next; /* of the unit's jobs */
@@ -298,9 +312,8 @@ int engine_devices_load(struct engine *engine, const json_t *devices, struct ket
 struct device *engine_device_find(const struct engine *engine, const char *name);
 /* The first healthy unit of the device with a free slot, else the first that may still build a job, or NULL. */
 struct unit *engine_unit_free(const struct engine *engine, const struct device *device);
-/* Of these units the first healthy one with a free slot, or with `prefetch` one that may still build a job; NULL: none. */
-enum room { ROOM_ANY, ROOM_UNFIT, ROOM_FIT }; /* by whether they are fit to score */
-struct unit *engine_unit_room(const struct engine *engine, const struct device *device, bool prefetch, enum room which);
+/* Whether the unit is healthy and has a free slot, or with `prefetch` may still build a job. */
+bool engine_unit_has_room(const struct engine *engine, const struct unit *unit, bool prefetch);
 /*
  * Makes the job's unit pause before its next job. proven: the loss does not rest on what the job's own program said,
  * which a submitter could fake. Only proven losses let the pause grow.
@@ -415,7 +428,8 @@ void unit_health_judge(struct engine_job *job, const struct completion *completi
 void unit_health_tick(struct engine *engine);
 /*
  * Has the unit's machine described, and takes from that whether its GPUs are fit to score. done comes once, with the
- * reason if it is not in order, unless this fails. idle: no one waits for it.
+ * reason if it is not in order, unless this fails. idle: no job and no command
+ * waits for the answer.
  */
 int unit_health_test(
 	struct engine *engine, struct unit *unit, bool idle, engine_test_done done, void *arg, struct kettle_error *err);
@@ -440,10 +454,19 @@ void unit_fitness_take(struct engine *engine, struct unit *unit, const json_t *c
 json_t *unit_fitness_judge(struct engine_job *job, const struct completion *completion);
 /* {"unit", "cause": "unfit", "since", "causes", "error": sentence}; NULL: it is fit. New reference. */
 json_t *unit_fitness_describe(const struct unit *unit);
-/* Whether the job may start on the unit: to run, or to end because it has waited too long. Else notes when it began to wait. */
-bool unit_fitness_allows(const struct unit *unit, struct engine_job *job);
-/* Whether the job has waited for ENGINE_UNFIT_MAX_MS. */
+/* Whether the queued job may start on the unfit unit: to run, or to end because it has waited too long. */
+bool unit_fitness_allows(const struct unit *unit, const struct engine_job *job);
+/* Whether the queue may have a job that may start on the unfit unit. Costs no search of the queue. */
+bool unit_fitness_may_allow(const struct engine *engine, const struct unit *unit);
+/* Notes when the last unit in order that was fit became unfit. */
+void unit_fitness_note_wait(const struct engine *engine, struct device *device);
+/* Whether the job has waited for ENGINE_UNFIT_MAX_MS, and still waits, only because units are unfit. */
 bool unit_fitness_waits_long(const struct engine_job *job);
+/*
+ * Whether the score of a job counts although its GPUs were unfit for these causes: it heated them ENGINE_UNFIT_RUNS
+ * times before, and other jobs score there. Else counts this run.
+ */
+bool unit_fitness_stands(struct engine_job *job, const json_t *causes);
 /* Whether a ranked job that has started may run on the unit; it is the trial of one that is unfit. */
 bool unit_fitness_runs(struct unit *unit);
 /* The first unit that is unfit for this job, if no unit in order is fit for it; else NULL. */

@@ -84,14 +84,14 @@ next_beside(const struct engine_job *job)
 	return best;
 }
 
-/* Notes when the job began to wait, if it does so only because units are unfit to score. */
+/* Notes since when the job waits only because units are unfit to score, or that it waits for another reason. */
 static void
 note_unfit(struct engine_job *job, size_t need)
 {
-	if (job->ranked && count_devices(job->unit, false, false) >= need)
-		for (const struct unit *unit = job->device->units; unit; unit = unit->next)
-			if (is_beside(job->unit, unit))
-				(void)unit_fitness_allows(unit, job);
+	if (!job->ranked || count_devices(job->unit, false, false) < need)
+		job->unfit_since_ms = 0;
+	else if (!job->unfit_since_ms)
+		job->unfit_since_ms = clock_ms(job->engine->setup.clock);
 }
 
 static int
@@ -120,6 +120,7 @@ multi_device_take(struct engine_job *job, struct kettle_error *err)
 		return 0;
 	if (count_devices(job->unit, job->ranked, false) < need)
 		return multi_device_refuse(job, need, err);
+	job->unfit_since_ms = 0;
 	job->more = xcalloc(need, sizeof(*job->more));
 	while (have < need) {
 		struct unit *unit = next_beside(job);
@@ -186,7 +187,9 @@ multi_device_release(struct device *device)
 	struct engine_job *job = device->awaiting_units.first;
 	while (job) {
 		struct engine_job *next = job->held.next;
-		if (may_go_on(device, job->ranked, job->held.needs) || unit_fitness_waits_long(job))
+		bool expired = job->unfit_since_ms && unit_fitness_waits_long(job);
+		device->unfit.expired = device->unfit.expired || expired;
+		if (expired || may_go_on(device, job->ranked, job->held.needs))
 			engine_job_queue(job);
 		job = next;
 	}

@@ -187,25 +187,31 @@ test_other_unit(void **state)
 	until(world_job_is(next, "passed") && world_job_is(test, "passed"));
 }
 
-/* A program that failed has failed, but not if errors of the memory may be why. */
+/* A program that failed has failed, but not if errors of the memory, or the memory that others use, may be why. */
 static void
 test_failed(void **state)
 {
 	(void)state;
+	static const char *const causes[] = {"thermal", "ecc", "processes"};
 	restart(1);
 	greet(NULL);
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(causes); i++) {
 		int64_t job = world_submit_as("alice", "ranked");
 		until(fake.count == 1);
 		json_t *done = fake_completion(0, "done");
 		json_array_each(json_object_get(done, "outcomes"), outcome)
 			if (member_is(outcome, "kind", "run"))
 				json_object_update_new(outcome, json_pack("{s:s, s:i, s:{}}", "state", "failed", "exit", 1, "result"));
-		(void)json_object_set_new(done, "device",
-			json_pack("{s:[s], s:{}, s:o}", "checked", "0", "faults", "unfit", unfit(i ? "ecc" : "thermal")));
+		(void)json_object_set_new(
+			done, "device", json_pack("{s:[s], s:{}, s:o}", "checked", "0", "faults", "unfit", unfit(causes[i])));
 		fake_end_with(0, done);
 		until(world_job_is(job, i ? "queued" : "failed"));
 		until(!world_unit(0)->fitness.causes);
+		if (i == 0)
+			continue;
+		until(fake.count == 1);
+		fake_end(0, "done");
+		until(world_job_is(job, "passed"));
 	}
 }
 
@@ -347,6 +353,158 @@ test_not_described(void **state)
 	assert_int_equal(fixture_events(&world.c.f, "unit.unfit"), 0);
 }
 
+/* Where one unit is fit, jobs wait in its queue without a limit, whatever another unit is. */
+static void
+test_long_queue(void **state)
+{
+	(void)state;
+	restart(2);
+	greet("ecc");
+	int64_t job = world_submit_as("alice", "ranked");
+	until(fake.count == 1);
+	end_unfit(0, unfit("ecc"));
+	until(fake.count == 1);
+	assert_string_equal(fake_task(0)->unit, "CPU.1");
+	fake_say(0, json_pack("{s:s}", "event", "waiting"));
+	int64_t next = world_submit_as("alice", "ranked");
+	world_pass(2 * ENGINE_UNFIT_MAX_MS);
+	assert_true(world_job_is(next, "queued"));
+	fake_end(0, "done");
+	until(world_job_is(job, "passed") && fake.count == 1);
+	assert_string_equal(fake_task(0)->unit, "CPU.1");
+	/* Once that is unfit as well, the time begins. */
+	fake_say(0, json_pack("{s:s}", "event", "waiting"));
+	int64_t last = world_submit_as("alice", "ranked");
+	unit_fitness_take(world.engine, world_unit(1), json_object_get(json_object_get(unit_shown(0), "unfit"), "causes"));
+	world_pass(ENGINE_UNFIT_MAX_MS / 2);
+	assert_true(world_job_is(last, "queued"));
+	world_pass(ENGINE_UNFIT_MAX_MS / 2 + ENGINE_TEST_MS);
+	until(world_job_is(last, "error"));
+	assert_true(world_job_is(next, "running"));
+	fake_end(0, "done");
+	until(world_job_is(next, "passed"));
+}
+
+/* Tests that heat the GPU do not keep it from ranked jobs: it is read while it is idle, and a ranked one comes first. */
+static void
+test_hot_tests(void **state)
+{
+	(void)state;
+	restart(1);
+	greet("thermal");
+	int64_t job = world_submit_as("alice", "ranked");
+	until(fake.count == 1);
+	end_unfit(0, unfit("thermal"));
+	until(world_job_is(job, "queued"));
+	size_t described = fake.describes;
+	int64_t test = world_submit_as("bob", "test"), other = world_submit_as("bob", "test");
+	world_pass(ENGINE_TEST_MS / 2);
+	assert_int_equal(fake.count, 0);
+	/* It is no cooler while idle, so tests run for a while. */
+	until(fake.count == 1);
+	assert_true(fake.describes > described);
+	assert_int_equal(atoll(fake_task(0)->ref), test);
+	world_pass(ENGINE_TEST_MS + ENGINE_TEST_MS / 2);
+	fake_end(0, "done");
+	until(world_job_is(test, "passed"));
+	assert_int_equal(fake.count, 0);
+	greet(NULL);
+	until(fake.count == 1);
+	assert_int_equal(atoll(fake_task(0)->ref), job);
+	end_unfit(0, json_object());
+	until(world_job_is(job, "passed") && fake.count == 1);
+	assert_int_equal(atoll(fake_task(0)->ref), other);
+	fake_end(0, "done");
+	until(world_job_is(other, "passed"));
+	assert_null(world_unit(0)->fitness.causes);
+}
+
+/* A job that heats a GPU on which others score uses up its user's rate limits, and its third score counts. */
+static void
+test_heats_on_purpose(void **state)
+{
+	(void)state;
+	restart(1);
+	greet(NULL);
+	int64_t other = world_submit_as("bob", "ranked");
+	until(fake.count == 1);
+	end_unfit(0, json_object());
+	until(world_job_is(other, "passed"));
+	int64_t job = world_submit_as("alice", "ranked");
+	for (int i = 0; i < 3; i++) {
+		until(fake.count == 1);
+		end_unfit(0, unfit("thermal"));
+		until(world_job_is(job, i < 2 ? "queued" : "passed"));
+	}
+	assert_int_equal(fixture_int(&world.c.f, "SELECT count(*) FROM rate_spent"), 2);
+	/* Errors of the memory never count. */
+	int64_t wrong = world_submit_as("alice", "ranked");
+	for (int i = 0; i < 3; i++) {
+		until(fake.count == 1);
+		end_unfit(0, unfit("ecc"));
+		until(world_job_is(wrong, "queued"));
+	}
+	until(fake.count == 1);
+	end_unfit(0, json_object());
+	until(world_job_is(wrong, "passed"));
+}
+
+/* The trial of the second unit is used while the first has room; a queue without jobs that could start is not searched. */
+static void
+test_each_unit(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *causes = json_pack("[s]", "processes");
+	restart(2);
+	for (size_t i = 0; i < 2; i++)
+		unit_fitness_take(world.engine, world_unit(i), causes);
+	int64_t job = world_submit_as("alice", "ranked");
+	world_pass(ENGINE_TEST_MS);
+	assert_int_equal(fake.count, 0);
+	assert_false(unit_fitness_may_allow(world.engine, world_unit(0)));
+	world_unit(1)->fitness.trial = true;
+	until(fake.count == 1);
+	assert_string_equal(fake_task(0)->unit, "CPU.1");
+	assert_false(unit_fitness_may_allow(world.engine, world_unit(0)));
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+	/* Tests are counted when they come, start, and are cancelled. */
+	int64_t first = world_submit(), second = world_submit();
+	until(fake.count == 2);
+	int64_t third = world_submit();
+	assert_int_equal(world.engine->devices->unranked, 1);
+	world_cancel(third);
+	until(world.engine->devices->unranked == 0);
+	fake_end(0, "done");
+	fake_end(0, "done");
+	until(world_job_is(first, "passed") && world_job_is(second, "passed"));
+}
+
+/* A job that was kept by unfit units and then lacks a disabled one waits on. */
+static void
+test_disabled_meanwhile(void **state)
+{
+	(void)state;
+	restart(2);
+	fake.same_machine = true;
+	greet("ecc");
+	fixture_sql(&world.c.f, "UPDATE tasks SET bundle_json = json_set(bundle_json, '$.task.multi_gpu', json('true'), "
+							"'$.task.benchmarks', json('[{\"seed\": 1, \"world_size\": 2}]'))");
+	int64_t job = world_submit_as("alice", "ranked");
+	until(fake.count == 1);
+	end_unfit(0, unfit("ecc"));
+	until(engine_job_find(world.engine, job)->held.why && world.engine->in_flight == 0);
+	world_set("CPU.1", true, "by root");
+	greet(NULL);
+	until(!world_unit(0)->fitness.causes);
+	world_pass(ENGINE_UNFIT_MAX_MS + ENGINE_TEST_MS);
+	assert_true(world_job_is(job, "queued"));
+	world_set("CPU.1", false, "by root");
+	until(fake.count == 1);
+	fake_end(0, "done");
+	until(world_job_is(job, "passed"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 static const struct CMUnitTest tests[] = {
 	TEST(test_in_a_run),
@@ -360,6 +518,11 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_by_operator),
 	TEST(test_several_devices),
 	TEST(test_not_described),
+	TEST(test_long_queue),
+	TEST(test_hot_tests),
+	TEST(test_heats_on_purpose),
+	TEST(test_each_unit),
+	TEST(test_disabled_meanwhile),
 };
 
 UNIT_TESTS(test_engine_fitness, .words = "waiting");
