@@ -101,10 +101,10 @@ is_solvers(const json_t *json, const json_t *solver)
 
 /* Whether it just left, with status 0. */
 static bool
-has_left(const json_t *json)
+has_left(const json_t *solver)
 {
-	const json_t *solver = json_object_get(json, "solver"), *status = json_object_get(solver, "exit");
-	return is_solvers(json, solver) && json_is_integer(status) && json_integer_value(status) == 0 &&
+	const json_t *status = json_object_get(solver, "exit");
+	return json_is_integer(status) && json_integer_value(status) == 0 &&
 		   !json_is_string(json_object_get(solver, "limit"));
 }
 
@@ -113,23 +113,27 @@ make_solvers(const json_t *json, const json_t *solver)
 {
 	static const char *const names[] = {"exit", "signal", "stdout", "stderr"};
 	json_t *merged = json_copy((json_t *)json), *result = json_copy(json_object_get(json, "result"));
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		json_object_del(merged, names[i]);
 		json_object_set(merged, names[i], json_object_get(solver, names[i]));
+	}
 	json_object_del(result, "fault");
 	if (result)
 		json_object_set_new(merged, "result", result);
 	return merged;
 }
 
-/* NULL if it has one process. New reference. */
+/* NULL if it has one process. *ret_left: as left_early of struct outcome. New reference. */
 static json_t *
-merge_solver(const json_t *json)
+merge_solver(const json_t *json, bool *ret_left)
 {
 	const json_t *solver = json_object_get(json, "solver");
+	bool solvers = json_is_object(solver) && is_solvers(json, solver);
+	*ret_left = solvers && has_left(solver);
 	if (!json_is_object(solver))
 		return NULL;
-	json_t *merged = is_solvers(json, solver) ? make_solvers(json, solver) : json_copy((json_t *)json);
-	if (!is_solvers(json, solver))
+	json_t *merged = solvers ? make_solvers(json, solver) : json_copy((json_t *)json);
+	if (!solvers)
 		json_object_update_new(
 			merged, json_pack("{s:o, s:o}", "stdout",
 						join_outputs(json_object_get(solver, "stdout"), json_object_get(json, "stdout")), "stderr",
@@ -216,9 +220,10 @@ completion_read(json_t *json)
 	completion.done_ns = member_int(completion.stamps, "done_ns");
 	completion.merged = json_array();
 	json_array_foreach(outcomes, completion.count, outcome) {
-		json_t *merged = merge_solver(outcome);
+		bool left = false;
+		json_t *merged = merge_solver(outcome, &left);
 		completion.outcomes[completion.count] = read_outcome(merged ? merged : outcome);
-		completion.outcomes[completion.count].left_early = merged && has_left(outcome);
+		completion.outcomes[completion.count].left_early = left;
 		if (merged)
 			json_array_append_new(completion.merged, merged);
 	}

@@ -36,10 +36,10 @@ struct outcome_output {
 
 /*
  * The outcome of one step. Strings and JSON are the completion's; a member that is absent or of another type is NULL or 0.
- * That of a step with a referee reads like that of one process. What explains a failure is the solver's: if it reached the
- * limit, or ended by itself before the referee otherwise than with status 0. Then exit, signal and output are its own, and
- * a fault that the referee reported does not count, since the referee has not failed by itself. Else exit and signal are
- * the referee's, and the output is that of both.
+ * That of a step with a referee reads like that of one process. Of a step that did not pass, exit, signal and output are
+ * the solver's if the limit is its own, or if it ended by itself: with another status than 0 before the referee, or in any
+ * way before the referee had what it needed. Then no fault counts. Else exit and signal are the referee's, and the output
+ * is that of both; so always if the referee reports a fault without having lost the solver.
  */
 struct outcome {
 	const json_t *json; /* for languages */
