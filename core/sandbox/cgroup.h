@@ -37,8 +37,8 @@ void sandbox_cgroup_leave(struct sandbox_cgroup_root *root);
 unsigned sandbox_cgroup_protections(const struct sandbox_cgroup_root *root);
 
 /*
- * A cgroup above those of several runs, by which they share a limit of memory; private to the library. It lives while its maker or a
- * run in it refers to it.
+ * A cgroup above those of several runs, by which they share a limit of memory; private to the library. It lives while
+ * its maker or a run in it refers to it.
  */
 struct sandbox_cgroup_group;
 

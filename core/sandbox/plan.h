@@ -102,7 +102,8 @@ struct sandbox_plan {
 	/* Of a run in a group without a memory cgroup: a last descriptor comes, the file of all their usages. */
 	bool grouped;
 	unsigned group_index;
-	int group_usage; /* set by init; -1: none */
+	uint64_t group_memory; /* the limit of all together */
+	int group_usage;       /* set by init; -1: none */
 	bool has_cores, has_init_cores;
 	cpu_set_t cores, init_cores;
 	int nice;
@@ -113,13 +114,14 @@ struct sandbox_plan {
 	char *payload_stack;
 	void *watch_memory;        /* SANDBOX_WATCH_MEMORY bytes */
 	uint64_t watch_highest;    /* sum of resident memory at the last exact count */
+	uint64_t watch_exact;      /* the last exact count; 0: none */
 	uint64_t watch_counted_ns; /* the time of the last count of processes */
 	unsigned machine_cores;
 	uint64_t sockets_max; /* more end the run */
 	struct sandbox_result result;
 };
 
-/* The memory of a run of a group, in their file at its index: the plain sum, and the exact one if it was just counted. */
+/* The memory of a run of a group, in their file at its index: the plain sum, and the last exact count, but not more than that. */
 struct sandbox_usage {
 	uint64_t sum, exact;
 };

@@ -45,6 +45,7 @@ struct spare_init {
 struct sandbox_group {
 	struct sandbox_cgroup_group *cgroup; /* NULL: usages are added up */
 	int usage;                           /* the file of these; -1: there is a cgroup */
+	uint64_t bytes;
 	unsigned count;
 };
 
@@ -145,7 +146,7 @@ int
 sandbox_group_new(
 	struct sandbox_machine *machine, uint64_t bytes, struct sandbox_group **ret_group, struct kettle_error *err)
 {
-	struct sandbox_group group = {.cgroup = prepare_group(machine), .usage = -1};
+	struct sandbox_group group = {.cgroup = prepare_group(machine), .usage = -1, .bytes = bytes};
 	int rc = 0;
 	machine->next_group = NULL;
 	if (group.cgroup)
@@ -416,6 +417,7 @@ join_group(struct sandbox *sandbox, struct sandbox_group *group, struct kettle_e
 		return kettle_fail(err, KETTLE_EIO, "The sandbox cannot share a limit of memory.");
 	plan->grouped = true;
 	plan->group_index = group->count++;
+	plan->group_memory = group->bytes;
 	return 0;
 }
 

@@ -410,6 +410,13 @@ exchange_usage(const struct sandbox_plan *plan, struct sandbox_usage own)
 	return others;
 }
 
+/* Whether a run has more than its own limit, or its group, with what the others have, more than that of all. */
+static bool
+is_over(const struct sandbox_plan *plan, uint64_t own, uint64_t others)
+{
+	return own > plan->limits.memory || (plan->grouped && own + others > plan->group_memory);
+}
+
 /* The plain sum is never too low. The exact one costs more: it is taken at the limit and at a new maximum. */
 static uint64_t
 tree_memory(
@@ -427,21 +434,25 @@ tree_memory(
 	}
 	sum += shared + places.bytes + sockets;
 	bool plain = tree->count <= 1 && places.bytes == 0;
-	struct sandbox_usage others = exchange_usage(plan, (struct sandbox_usage){sum, plain ? sum : 0});
+	struct sandbox_usage others =
+		exchange_usage(plan, (struct sandbox_usage){sum, plain || sum < plan->watch_exact ? sum : plan->watch_exact});
 	*ret_others = others.exact;
-	if (plain)
+	if (plain) {
+		plan->watch_exact = sum;
 		return sum;
+	}
 	bool higher = sum > plan->watch_highest + plan->watch_highest / WATCH_HIGHER_PART;
-	if (!higher && sum + others.sum <= plan->limits.memory)
+	if (!higher && !is_over(plan, sum, others.sum))
 		return 0;
 	plan->watch_highest = higher ? sum : plan->watch_highest;
 	uint64_t exact = exact_memory(plan, proc, tree, &places) + sockets;
 	/* Counts once more: a part may be counted several times while processes that share it end. */
-	if (exact + others.exact > plan->limits.memory) {
+	if (is_over(plan, exact, others.exact)) {
 		uint64_t again = exact_memory(plan, proc, tree, &places) + sockets;
 		exact = again < exact ? again : exact;
 	}
 	exact = exact < sum ? exact : sum;
+	plan->watch_exact = exact;
 	*ret_others = exchange_usage(plan, (struct sandbox_usage){sum, exact}).exact;
 	return exact;
 }
@@ -511,7 +522,7 @@ sandbox_watch_check(struct sandbox_plan *plan, int proc, int *ret_wait_ms)
 		return SANDBOX_LIMIT_CPU;
 	if (sockets > plan->sockets_max)
 		return SANDBOX_LIMIT_SOCKETS;
-	bool over = !plan->cgroup_memory && memory > 0 && memory + others > plan->limits.memory;
+	bool over = !plan->cgroup_memory && memory > 0 && is_over(plan, memory, others);
 	return over ? SANDBOX_LIMIT_MEMORY : SANDBOX_LIMIT_NONE;
 }
 

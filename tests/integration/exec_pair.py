@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Steps of a referee and a solver: what each gets, what is whose, the limits of both, how either ends, and warm starts."""
+from exec_devices import ALWAYS, start
 from exec_driver import *
 
 HEAD = "import os, socket, sys, time\npeer = socket.socket(fileno=int(os.environ['KETTLE_PEER_FD']))\n"
@@ -139,6 +140,12 @@ def limits(folder):
         # A solver whose limit comes after all that was wanted of it has passed.
         outcome = x.one(pair(solver="try: open('out/x', 'wb').write(b'x' * (2 << 20))\nexcept OSError: pass\n" + DONE, limits={"disk": MIB}))
         equal((outcome["state"], outcome["limit"], outcome["solver"]["limit"]), ("passed", None, None))
+        # Nor does one count beside a fault that the referee has found, unless it has lost the solver.
+        fill = "try: open('out/x', 'wb').write(b'x' * (2 << 20))\nexcept OSError: pass\n" + DONE
+        for gone, state, limit in (("", "failed", None), ("solver: gone", "limit", "disk")):
+            outcome = x.one(pair("ask()\nprint('fault: task', '%s', sep='\\n', file=result)\nsys.exit(113)" % gone, fill,
+                                 limits={"disk": MIB}))
+            equal((outcome["state"], outcome["limit"], outcome["result"]["fault"]), (state, limit, "task"))
 
 
 def memory(folder):
@@ -155,6 +162,11 @@ def memory(folder):
         low["solver"]["limits"] = {"memory": 48 * MIB}
         outcome = x.one(low)
         equal((outcome["limit"], outcome["limit_value"], outcome["solver"]["limit"]), ("memory", 48 * MIB, "memory"))
+        # A lower limit of the referee's own is for what it has itself.
+        low = pair("ask()\nwhile time.process_time() < 0.3: pass\nend()", hold % 100 + "peer.recv(1)\npeer.sendall(b'd')" + DONE,
+                   limits={"memory": 256 * MIB})
+        low["referee"]["limits"] = {"memory": 48 * MIB}
+        passed(x.one(low))
         # What is shared counts once.
         share = "import mmap\nm = mmap.mmap(int(os.environ['KETTLE_SHM_FD']), 150 << 20)\nm.write(b'x' * (150 << 20))\n"
         shared = pair("ask()\n" + share + "end()", "peer.recv(1)\n" + share + "peer.sendall(b'd')" + DONE, share=150 * MIB,
@@ -176,6 +188,12 @@ def profiled(folder):
         assert outcome["result"].get("profile.tool") == "perf" or outcome["result"].get("profile.trouble"), outcome["result"]
         # Only its profiler's keys are taken; that these can be forged is documented.
         equal(x.one(forged)["result"]["check"], "pass")
+        # Without a referee there is nothing to profile, whatever the solver does.
+        lone = pair("", "time.sleep(%d)" % PATIENCE, profile="perf", run={"mode": "profile", "secret": False, "index": 0})
+        lone["referee"]["argv"] = ["./run.py"]
+        outcome = x.one(lone)
+        equal((outcome["state"], outcome["solver"]["stopped"]), ("failed", True))
+        contains(outcome["error"], "./run.py")
 
 
 # ---- warm ----
@@ -284,6 +302,16 @@ def cancelled(folder):
         equal(warm_of(passed(x.outcomes("d", [step])["s"])), (True, True))
 
 
+def repeated(folder):
+    """A step that is run once more, since its GPU was throttled, starts from warm processes again"""
+    python = need_warm()
+    step = warm_pair(python, ["json"], ["csv"], device=1)
+    # 1: greeting, 2: before, 3: after the first time, 4: it recovered.
+    with start(folder, (3, 3, "reasons", 0, 0x60), (3, ALWAYS, "thermal_ns", 0, 9 * 10**9)) as x:
+        outcome = passed(x.one(step, unit={"gpu": 0}))
+        equal((outcome["device"]["repeated"], warm_of(outcome)), (True, (True, True)))
+
+
 if __name__ == "__main__":
     # A sanitizer's kettle-profile does not work in a sandbox.
-    sys.exit(main([apart, files, prepared, ends, limits, memory, warm, warm_limits, warm_room, cancelled] + [profiled] * (not sanitizer())))
+    sys.exit(main([apart, files, prepared, ends, limits, memory, warm, warm_limits, warm_room, cancelled, repeated] + [profiled] * (not sanitizer())))

@@ -368,6 +368,7 @@ struct step_process {
  * A solver that runs on when its referee has ended without passing is killed after this time: it may have ended first,
  * and what it ended with then explains the failure.
  */
+#define STEP_WARM_REQUESTS 6 /* then a step no longer waits for warm processes */
 #define STEP_GRACE_MS 500
 
 /* The numbers of descriptors in a step's processes. */
@@ -455,7 +456,7 @@ struct step {
 	const struct step_process *limited; /* the process that reached it; NULL: none */
 
 	struct step_jit jit;
-	bool warm_wanted; /* warm processes were looked for */
+	unsigned warm_requests; /* how often warm processes were looked for, since the start or restart */
 	struct build_waiter slot;
 	struct build_inflight flight;
 	struct work work;

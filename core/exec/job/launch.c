@@ -624,19 +624,23 @@ request_warm(struct step_process *process, void (*again)(void *arg))
 
 /*
  * A warm process can be used only in the turn of the loop in which it was found. So what one process of the step has
- * found is held, lest it make room for that of the other, and requested again after the other's wait.
+ * found is held, lest it make room for that of the other, and requested again after the other's wait. Where checks of the
+ * disk take longer than WARM_LOOK_MS, each would be due again after that of the other: in the end the step starts with
+ * what is ready.
  */
 bool
 launch_request_warm(struct step *step, void (*again)(void *arg))
 {
 	bool waits = false;
-	if (step->count == 1 && step->warm_wanted && !step->processes[0].warm.again)
+	if (step->count == 1 && step->warm_requests > 0 && !step->processes[0].warm.again)
 		return false;
 	for (size_t i = step->count; i-- > 0;) {
 		struct warm_waiter *warm = &step->processes[i].warm;
 		warm_let_go(warm);
 		if (!warm->of && !request_warm(&step->processes[i], again))
 			warm_hold(warm);
+		else if (!warm->holds && step->warm_requests >= STEP_WARM_REQUESTS)
+			warm_cancel_request(warm);
 		waits = waits || (warm->of && !warm->holds);
 	}
 	for (size_t i = 0; !waits && i < step->count; i++)

@@ -174,6 +174,17 @@ find_limit(struct step *step, bool hits)
 	return SANDBOX_LIMIT_NONE;
 }
 
+/*
+ * Whether the referee has found a fault by itself, without having lost the solver: a limit that the solver reached meanwhile
+ * is not the cause. In a step with one process the submission may be what reports it.
+ */
+static bool
+has_found_fault(const struct step *step)
+{
+	const json_t *values = step->result.values;
+	return step->count > 1 && json_object_get(values, "fault") && !member_is(values, "solver", "gone");
+}
+
 enum step_state
 outcome_judge(struct step *step)
 {
@@ -203,6 +214,8 @@ outcome_judge(struct step *step)
 	}
 	if (passes)
 		return STEP_PASSED;
+	if (has_found_fault(step))
+		return STEP_FAILED;
 	step->limit = find_limit(step, true);
 	if (step->limit != SANDBOX_LIMIT_NONE)
 		return STEP_LIMIT;

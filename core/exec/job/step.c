@@ -317,7 +317,7 @@ queue(void *arg)
 void
 step_device_granted(struct step *step)
 {
-	if (step->phase == STEP_QUEUED && step->plan->device > 0 && !step->warm_wanted)
+	if (step->phase == STEP_QUEUED && step->plan->device > 0 && step->warm_requests == 0)
 		step_start(step);
 }
 
@@ -356,10 +356,14 @@ again_done(void *arg)
 	struct kettle_error error = step->error;
 	step_reset(step);
 	step->error = error;
-	if (step->error.code != 0)
+	if (step->error.code != 0) {
 		step_end(step, STEP_ERROR);
-	else
-		step_start(step);
+		return;
+	}
+	/* It requests warm processes anew, and may have to wait for them. */
+	step->warm_requests = 0;
+	enter(step, STEP_QUEUED);
+	step_start(step);
 }
 
 /*
@@ -408,12 +412,17 @@ all_ended(struct step *step)
 		do_work(step, step_files_collect, collect_done);
 }
 
-/* The referee has ended. A solver that is profiled runs on, within its limits: its profiler has yet to report. */
+/*
+ * The referee has ended, or could not be started. Beside one that ran, a solver that is profiled runs on, within its
+ * limits: its profiler has yet to report.
+ */
 static void
 stop_solver(struct step *step)
 {
+	const struct process *referee = &step->processes[0].process;
 	struct process *solver = &step->processes[1].process;
-	if (is_over(step) || (outcome_exit_passes(step) && !step->plan->profile))
+	bool began = referee->error.code == 0 && referee->report.started;
+	if (is_over(step) || !began || (outcome_exit_passes(step) && !step->plan->profile))
 		process_kill(solver, SANDBOX_LIMIT_CANCEL);
 	else if (!step->plan->profile)
 		process_end_within(solver, STEP_GRACE_MS);
@@ -465,9 +474,9 @@ step_start(void *arg)
 	}
 	/* Warm processes may have to start first, which calls this function again. */
 	bool waits = launch_request_warm(step, step_start);
-	if (step->plan->device > 0 && !step->warm_wanted)
+	if (step->plan->device > 0 && step->warm_requests == 0)
 		(void)warm_yield(step->job->exec->warm);
-	step->warm_wanted = true;
+	step->warm_requests++;
 	if (waits)
 		return;
 	step->times.launched_ns = time_monotonic_ns();
