@@ -67,9 +67,12 @@ WARMUP_CALLS = 3  # threads started, pages touched, clock frequency up
 CALLS = {"test": (1,), "benchmark": (WARMUP_CALLS, BENCHMARK_MIN_CALLS, MAX_CALLS),
          "leaderboard": (WARMUP_CALLS, RANKED_MIN_CALLS, MAX_CALLS), "profile": (2,)}
 MAX_ANSWER = 1 << 20  # bytes
+MAX_CALIBRATORS, MAX_NAME = 16, 64  # of an answer; characters of a calibrator's name
 MUCH_FREE = 0.8  # of a device's memory: less has been left when something else holds it
 INTRUDED = "the submission wrote into the harness's own socket, or closed it"
 ENDED = "the submission ended before its results were checked"
+LOST_DEVICE = "torch found no usable device in the process of the submission"
+MALFORMED = "the solver's answer is malformed"
 
 
 class NoDevice(Exception):
@@ -97,6 +100,8 @@ def read_cases(path, secret):
     cases = []
     for line in lines:
         seed = parse_case(line).get("seed")
+        if "\t" in line:  # fields of a request are apart by tabs
+            raise BadCase(f"a case must not hold a tab: `{line}`")
         if seed is not None and type(seed) is not int:
             raise BadCase(f"`seed` must be an integer in the case `{line}`")
         cases.append((line, seed, blake2b(line.encode(), key=secret, digest_size=16).hexdigest() if secret else ""))
@@ -136,7 +141,7 @@ class Solver:
         self._fd, self._poll, self.gone = fd, select.poll(), False
         self._poll.register(fd, select.POLLIN)
 
-    def ask(self, *fields):
+    def request(self, *fields):
         """The fields of the answer to one request."""
         self.expect_silence()
         token = os.urandom(8).hex()
@@ -175,13 +180,14 @@ class Solver:
             return b""
 
     def _receive(self):
-        line = bytearray()
-        while not line.endswith(b"\n"):
+        line, end = bytearray(), -1
+        while end < 0:
             more = self._read()
             if not more:
                 raise self._ended()
             line += more
-            if len(line) > MAX_ANSWER or b"\n" in line[:-1]:
+            end = more.find(b"\n")
+            if len(line) > MAX_ANSWER or 0 <= end < len(more) - 1:
                 raise SolverFailed(INTRUDED)
         return line[:-1]
 
@@ -200,22 +206,27 @@ def checked_times(text, least, most, elapsed):
 
 def ends_alone(load):
     """Whether the import of the task ends the process, in one of its own without a submission."""
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        return False
     if pid == 0:
         try:
-            open_desk(load)
+            make_worker(load)
+        except (ImportError, SyntaxError):  # solver.py, or a module of it: those of the task are caught in there
+            os._exit(1)
         finally:
             os._exit(0)
     return os.waitpid(pid, 0)[1] != 0
 
 
-def open_desk(load):
+def make_worker(load):
     """The task with a kernel that returns its input, in this process."""
     import solver
     for name in ("submission", "train"):
         sys.modules[name] = type(sys)(name)
         sys.modules[name].custom_kernel = lambda data: data
-    return solver.Desk(load or solver.load_task)
+    return solver.Worker(load or solver.load_task)
 
 
 def try_alone(kind, request, load):
@@ -225,12 +236,12 @@ def try_alone(kind, request, load):
     try:
         if kind == "device":
             __import__("torch")  # the task may not; a line that imports it would have every board's interpreter do so
-        desk, torch = open_desk(load), sys.modules.get("torch")
+        worker, torch = make_worker(load), sys.modules.get("torch")
         if torch and torch.cuda.is_available():
             free, total = torch.cuda.mem_get_info()
             if free < total * MUCH_FREE:
                 return
-        answer = desk.answer(*request)
+        answer = worker.answer(*request)
     except BaseException as error:
         print(f"eval: {type(error).__name__}: {error}", file=sys.stderr)
     if answer[:1] == ("task",):
@@ -242,31 +253,50 @@ def try_alone(kind, request, load):
 def run_case(solver, calls, request, load):
     """What was wrong with one case ('': nothing), and its keys. request: its fields, the mode first."""
     start, mode = now_ns(), request[0]
-    kind, *fields = solver.ask(*request)
+    kind, *fields = solver.request(*request)
     elapsed = now_ns() - start
     if kind == "import" and not fields:
         raise ImportFailed
     if kind in ("task", "device"):
         solver.end()
         try_alone(kind, request, load)
-        raise SolverFailed(f"{fields[0]}; without the submission it does not" if any(fields) else INTRUDED)
+        if kind == "device" and not fields:
+            raise SolverFailed(LOST_DEVICE)
+        raise SolverFailed(f"{fields[0]}; without the submission it does not" if fields and fields[0] else INTRUDED)
     if kind == "fail" and len(fields) == 1:
         return fields[0] or "no reason was given", {}
     if (mode, kind, len(fields)) == ("test", "pass", 1) and set(WATCHED).issuperset(fields[0].split()):
-        return "", {"imported": fields[0]} if fields[0] else {}
+        return "", {"imported": " ".join(dict.fromkeys(fields[0].split()))} if fields[0] else {}
     if (mode, kind, len(fields)) == ("profile", "report", 1) and WORD.union("+*=").issuperset(fields[0]):
         return "", {"report": fields[0]}
-    if len(calls) == 1 or kind != "times" or len(fields) < 5 or len(fields) != 4 + len(fields[0].split(" ")):
-        raise SolverFailed("the solver's answer is malformed")
-    names, samples, disturbed, *beats, compiled = fields
+    if len(calls) == 1 or kind != "times":
+        raise SolverFailed(MALFORMED)
+    return "", keys_of_times(fields, calls, elapsed)
+
+
+def checked_names(text):
+    """The names of calibrators, if they are short, distinct words."""
+    names = text.split(" ")
+    if len(names) > MAX_CALIBRATORS or len(set(names)) != len(names) or not all(
+            0 < len(name) <= MAX_NAME and WORD.union(".-").issuperset(name) for name in names):
+        raise SolverFailed(MALFORMED)
+    return names
+
+
+def keys_of_times(fields, calls, elapsed):
+    """The keys of an answer with times, if it is plausible."""
+    names = checked_names(fields[0] if fields else "")
+    if len(fields) != 4 + len(names):
+        raise SolverFailed(MALFORMED)
+    _, samples, disturbed, *beats, compiled = fields
     samples = checked_times(samples, *calls[1:], elapsed)
     count = len(samples)
-    beats = {name: checked_times(times, count, count, elapsed) for name, times in zip(names.split(" "), beats)}
+    beats = {name: checked_times(times, count, count, elapsed) for name, times in zip(names, beats)}
     if len(disturbed) != count or not (compiled.isascii() and compiled.isdigit() and len(compiled) < 10):
-        raise SolverFailed("the solver's answer is malformed")
+        raise SolverFailed(MALFORMED)
     references = references_of(os.environ.get("KETTLE_CALIBRATION", ""))
     keys = score_of(samples, beats, [flag != "0" for flag in disturbed], references)
-    return "", {**keys, "compiled": compiled} if int(compiled) else keys
+    return {**keys, "compiled": compiled} if int(compiled) else keys
 
 
 def run_mode(solver, channel, mode, calls, cases, load, prints_score):
@@ -326,7 +356,7 @@ def take_secret():
 
 
 def main(argv, load=None, calls=CALLS, prints_score=False):
-    """Runs the referee and ends the process. load: as of solver.Desk; calls: as CALLS."""
+    """Runs the referee and ends the process. load: as of solver.Worker; calls: as CALLS."""
     channel, peer = open_channel(), take_number("KETTLE_PEER_FD")
     if len(argv) != 3 or argv[1] not in calls:
         blame(channel, "task", USAGE, "usage: POPCORN_FD=N python3 eval.py test|benchmark|leaderboard|profile CASES")

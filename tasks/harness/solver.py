@@ -296,7 +296,7 @@ def profile(case):
 
 # ---- Requests ----
 
-class Desk:
+class Worker:
     """Task and submission, imported by load, which yields after each, the second time the Task; and what answers."""
 
     def __init__(self, load):
@@ -331,7 +331,7 @@ class Desk:
 
 def serve(peer, load):
     """Answers requests until an empty one comes, or the referee ends."""
-    desk = Desk(load)
+    worker = Worker(load)
     while True:
         request = b""
         while not request.endswith(b"\n"):
@@ -342,13 +342,13 @@ def serve(peer, load):
         token, *fields = request.decode()[:-1].split("\t")
         if not fields:
             return
-        answer = desk.answer(*fields)
+        answer = worker.answer(*fields)
         flush_streams()
         write_all(peer, "\t".join((token, *answer)) + "\n")
 
 
 def main(load=load_task):
-    """Runs the solver and ends the process. load: as of Desk."""
+    """Runs the solver and ends the process. load: as of Worker."""
     global stderr_fd
     stderr_fd, status = os.dup(2), 0
     peer = take_number("KETTLE_PEER_FD")

@@ -226,7 +226,7 @@ is_close(double got, double want, double relative, double absolute)
 	return std::fabs(got - want) <= absolute + relative * std::fabs(want);
 }
 
-// In the message of a check: in front of what is shown only to who wants to know more.
+// In the message of a check: in front of details, which are shown only on request.
 constexpr char MORE = '\f';
 
 // A number, short, but with the digits by which it differs from the other one; a whole one as it is.

@@ -10,7 +10,7 @@ from time import perf_counter_ns as now_ns
 WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 SHOWN = 5  # places that a comparison names
 MAX_MESSAGE = 4000  # characters of a message to the participant
-MORE = "\f"  # in a reason: in front of what is shown only to who wants to know more
+MORE = "\f"  # in a reason: in front of details, which are shown only on request
 L2_BYTES = 256 << 20  # twice what the largest device holds
 CACHE_LINE = 64  # bytes
 SUMS_BYTES, SUMS_ROUNDS = 1 << 14, 20  # about 0.1 ms
@@ -266,7 +266,7 @@ def on_one_line(text, most=MAX_MESSAGE):
 
 
 def reason_of(text):
-    """What a check says is wrong, and behind MORE what is shown only to who wants to know more, each on a line."""
+    """What a check says is wrong, and behind MORE the details, which are shown only on request, each on a line."""
     return MORE.join(map(on_one_line, text.split(MORE, 1)))
 
 

@@ -158,7 +158,8 @@ def start(become=become, own_import_failed=own_import_failed, blame_task=blame_t
         sys.excepthook(type(error), error, trace)
         if not (channel or submission) or not own_import_failed(error, main, submission):
             sys.exit(1)
-        blame_task(channel)
+        if channel:
+            blame_task(channel)
         sys.exit(113)
 
 
