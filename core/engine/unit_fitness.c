@@ -17,8 +17,8 @@
  * unfit, or from when it was accepted. Then it starts on such a unit only to end with an error, as the machine's fault.
  * That a unit says it is fit does not end this time, since it may say so again and again; a job that scores does.
  *
- * A submission may heat its GPU so that a slow score is dropped. Each such run counts for rate limits, and after
- * ENGINE_UNFIT_RUNS of them on units where other jobs score, its score counts, with the remark of the report.
+ * A submission may heat its GPU so that a slow score is dropped. So after ENGINE_UNFIT_RUNS such runs on units where
+ * other jobs score, its score counts, with the remark of the report.
  *
  * Nothing of this is stored: the next engine finds it out by its first ranked job.
  */

@@ -371,18 +371,11 @@ static const enum loss_kind loss_kinds[] = {
 	[KETTLE_LOSS_HANDED_BACK] = LOSS_UNLIMITED,
 };
 
-/* Whether a rate limit counts the attempt: its run may have caused the loss. */
-static bool
-is_use(enum kettle_loss loss)
-{
-	return loss == KETTLE_LOSS_CLAIMED || loss == KETTLE_LOSS_UNFIT;
-}
-
 static int
 give_up(struct db *db, const struct job *job, enum kettle_loss loss, bool believed, const char *reason,
 	struct kettle_error *err)
 {
-	struct verdict verdict = {.state = VERDICT_ERROR, .fault = "machine", .claimed = is_use(loss)};
+	struct verdict verdict = {.state = VERDICT_ERROR, .fault = "machine", .claimed = loss == KETTLE_LOSS_CLAIMED};
 	if (loss_kinds[loss] == LOSS_UNCOUNTED)
 		(void)kettle_fail(&verdict.why, KETTLE_EUNAVAIL,
 			"The runner could not finish the job: %d attempts failed for reasons outside of the job, and the code was "
@@ -459,7 +452,7 @@ jobs_requeue(struct db *db, int64_t id, int64_t attempt, enum kettle_loss loss, 
 		"NULL, runner = NULL, handle = NULL, changed_at = ?3, error = ?4, loss = ?6 WHERE id = ?5",
 		"iiisis", (int64_t)!counts, (int64_t)(loss_kinds[loss] == LOSS_UNCOUNTED), db->now_ms, waits ? clean : NULL, id,
 		kettle_loss_name(loss));
-	if (rc == 0 && is_use(loss))
+	if (rc == 0 && loss == KETTLE_LOSS_CLAIMED)
 		rc = rate_limit_record_attempt(db, job.submission, id, err);
 	if (rc == 0)
 		rc = jobs_event(db, &job, "job.requeued",

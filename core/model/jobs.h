@@ -80,8 +80,7 @@ int jobs_set_handle(
 #define JOB_CLAIMS_MS INT64_C(3600000)
 /*
  * running → queued; or → error, with a sentence that quotes `reason`, when the limit of such attempts is reached
- * (kettle/runner.h; of attempts that a run claims also JOB_CLAIMS of its user). Each attempt that a run claims, or
- * in which the GPU became unfit to score, is a use of rate limits.
+ * (kettle/runner.h; of attempts that a run claims, each of which is a use of rate limits, also JOB_CLAIMS of its user).
  * *ret_queued says which. waits: `reason` is a sentence on what the job waits for, kept until it starts. Event
  * job.requeued or job.done. ECONFLICT: not its attempt.
  */

@@ -33,7 +33,7 @@ int rate_limit_remove(
 	struct db *db, const struct board *board, const char *category, const char *device, struct kettle_error *err);
 /* Call before a submission is deleted: its uses of limits stay counted. */
 int rate_limit_record_deleted(struct db *db, int64_t submission, struct kettle_error *err);
-/* Counts one more use, now, for an attempt of the job that its run may have ended and that is repeated. */
+/* Counts one more use, now, for an attempt of the job that ended by the word of its run and is repeated. */
 int rate_limit_record_attempt(struct db *db, int64_t submission, int64_t job, struct kettle_error *err);
 /*
  * Before a user without an admin's right deletes an account. ERATE, with retry_s: the account was used within the last hour on
