@@ -46,7 +46,8 @@ task_check_render(struct run *run, const json_t *result)
 			template_put(term,
 				"{competition? (competition {competition}, {problems} problem{problems#|s}, deadline "
 				"{deadline?{deadline}|none})|"
-				"{lang? ({lang}, {tests} test{tests#|s}, {benchmarks} benchmark{benchmarks#|s}{judging?, judged in {judging}})}}",
+				"{lang? ({lang}, {tests} test{tests#|s}, {benchmarks} benchmark{benchmarks#|s}{judging?, judged in "
+				"{judging}})}}",
 				entry, NULL);
 		}
 		template_put(term, "\n{remarks@@  remark: {}\n}{tried@@  {device}: {said}\n}", entry, NULL);

@@ -375,7 +375,8 @@ test_long_queue(void **state)
 	/* Once that is unfit as well, the time begins. */
 	fake_say(0, json_pack("{s:s}", "event", "waiting"));
 	int64_t last = world_submit_as("alice", "ranked");
-	unit_fitness_take(world.engine, world_unit(1), json_object_get(json_object_get(unit_shown(0), "unfit"), "causes"));
+	AUTO_JSON json_t *shown = unit_shown(0);
+	unit_fitness_take(world.engine, world_unit(1), json_object_get(json_object_get(shown, "unfit"), "causes"));
 	world_pass(ENGINE_UNFIT_MAX_MS / 2);
 	assert_true(world_job_is(last, "queued"));
 	world_pass(ENGINE_UNFIT_MAX_MS / 2 + ENGINE_TEST_MS);
