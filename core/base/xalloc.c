@@ -15,13 +15,18 @@
 #define EXIT_NO_MEMORY 3 /* as kettle_error_exit(KETTLE_ENOMEM) */
 
 #ifdef __SANITIZE_ADDRESS__
-/* A failed check of UndefinedBehaviorSanitizer is an illegal instruction: AddressSanitizer reports it, for programs with a
- * handler of their own, too. */
+/*
+ * handle_sigill: a failed check of UndefinedBehaviorSanitizer is an illegal instruction, which AddressSanitizer reports,
+ * for programs with a handler of their own, too.
+ * intercept_tls_get_addr: where a thread's storage of a loaded library lies 16 bytes behind the begin of a page, the
+ * runtime of GCC 12 takes what precedes it for a header of older C libraries. LeakSanitizer then reads wrong addresses,
+ * and the program ends with a fatal error.
+ */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *
 __asan_default_options(void)
 {
-	return "handle_sigill=2";
+	return "handle_sigill=2:intercept_tls_get_addr=0";
 }
 #endif
 
