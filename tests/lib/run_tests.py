@@ -12,7 +12,6 @@ a script by a line `# test: WORD...` near its top, a program by what it prints f
 
   cpu        computes (the default): as many at once as there are cores; one more when none is left that waits
   waiting    waits for children, daemons or time: twice as many at once, beside those
-             while processors are idle, one more of these two each second, up to four tests for each core
   alone      measures, or looks at the whole machine: nothing else runs meanwhile
   long       begins before the others
   parts=N    its tests are shared among N processes (KETTLE_TEST_PART)
@@ -401,39 +400,11 @@ def last_lines(log):
     return [line[:300] for line in log.read_text(errors="replace").splitlines()[-FIRST_LINES:]]
 
 
-class Idle:
-    """How many of the machine's processors have been idle, by the kernel's count."""
-
-    def __init__(self):
-        self.look()
-
-    def look(self):
-        self.at, self.before = time.monotonic(), self.read()
-
-    @staticmethod
-    def read():
-        """(idle ticks, ticks in all): user nice system idle iowait irq softirq steal."""
-        with open("/proc/stat") as file:
-            ticks = [int(word) for word in file.readline().split()[1:9]]
-        return ticks[3] + ticks[4], sum(ticks)
-
-    def processors(self):
-        """Since the last look, a second ago or longer; None before."""
-        if time.monotonic() - self.at < 1:
-            return None
-        before = self.before
-        self.look()
-        idle, ticks = (now - then for now, then in zip(self.before, before))
-        return os.cpu_count() * idle / ticks if ticks else None
-
-
 class Schedule:
-    """Which test begins next, by the room that its class has, and by what the processors do."""
+    """Which test begins next, by the room that its class has."""
 
     def __init__(self, tests, cores):
         self.room = {"cpu": cores, "waiting": 2 * cores}
-        self.most = 4 * cores
-        self.idle = Idle()
         # Those of one class in their order, the long ones first.
         self.waiting = sorted(tests, key=lambda test: "long" not in test.words)
         self.running = {}
@@ -451,22 +422,11 @@ class Schedule:
         alone = [test for test in self.waiting if test.kind == "alone"]
         return alone[0] if len(alone) == len(self.waiting) and alone and not self.running else None
 
-    def begin(self, test):
-        self.waiting.remove(test)
-        run = Running(test)
-        self.running[run.pid] = run
-
     def fill(self):
         while (test := self.startable()) is not None:
-            self.begin(test)
-
-    def widen(self, idle):
-        """One more test where so many processors were idle, first of those that wait: they would be last, with nothing beside them."""
-        if idle is None or idle < 0.5 or not 0 < len(self.running) < self.most or any(run.test.kind == "alone" for run in self.running.values()):
-            return
-        more = sorted((test for test in self.waiting if test.kind != "alone"), key=lambda test: test.kind != "waiting")
-        if more:
-            self.begin(more[0])
+            self.waiting.remove(test)
+            run = Running(test)
+            self.running[run.pid] = run
 
     def wait(self):
         """The next test that ends, with its results."""
@@ -477,7 +437,6 @@ class Schedule:
                 return run, run.ended(os.waitstatus_to_exitcode(status), usage)
             for run in self.running.values():
                 run.check_guard()
-            self.widen(self.idle.processors())
             signal.sigtimedwait({signal.SIGCHLD}, 1.0)
 
 
