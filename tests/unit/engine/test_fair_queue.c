@@ -236,21 +236,21 @@ test_only_some(void **state)
 	(void)state;
 	struct fair_queue *queue = fair_queue_new();
 	struct job jobs[ARRAY_SIZE(users)];
-	int asked = 0;
+	int seen = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(users); i++)
 		add(queue, &jobs[i], users[i], numbers[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
-		assert_ptr_equal(fair_queue_take_where(queue, is_even, &asked), &jobs[taken[i]].item);
-	asked = 0;
-	assert_null(fair_queue_take_where(queue, is_even, &asked));
-	assert_int_equal(asked, 3); /* each job that is left, once */
+		assert_ptr_equal(fair_queue_take_where(queue, is_even, &seen), &jobs[taken[i]].item);
+	seen = 0;
+	assert_null(fair_queue_take_where(queue, is_even, &seen));
+	assert_int_equal(seen, 3); /* each job that is left, once */
 	assert_int_equal(fair_queue_length(queue), 3);
 	/* User 3 has had no turn, user 2 one, user 1 two. */
 	assert_int_equal(fair_queue_position(queue, &jobs[0].item), 2);
 	assert_ptr_equal(fair_queue_take(queue), &jobs[5].item);
 	assert_ptr_equal(fair_queue_take(queue), &jobs[3].item);
 	assert_ptr_equal(fair_queue_take(queue), &jobs[0].item);
-	assert_null(fair_queue_take_where(queue, is_even, &asked));
+	assert_null(fair_queue_take_where(queue, is_even, &seen));
 	fair_queue_free(queue);
 }
 

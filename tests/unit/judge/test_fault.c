@@ -129,7 +129,7 @@ test_claimed(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		const struct step_result result = judge(cases[i].kind, cases[i].outcome, cases[i].language_blames);
 		if (strcmp(result.blame ? result.blame : "", cases[i].blame) != 0 || result.claimed != cases[i].claimed)
-			fail_msg("case %zu: %s, %s claimed: %s", i, result.blame ? result.blame : "nobody is to blame",
+			fail_msg("case %zu: %s, %s claimed: %s", i, result.blame ? result.blame : "without blame",
 				result.claimed ? "is" : "is not", result.why.message);
 	}
 }
@@ -193,7 +193,7 @@ test_pair(void **state)
 		const struct step_result result = judge("run", cases[i].outcome, NULL);
 		if (!result.blame || strcmp(result.blame, cases[i].blame) != 0 || result.claimed != cases[i].claimed ||
 			!strstr(result.why.message, cases[i].part))
-			fail_msg("case %zu: %s, %s claimed: %s", i, result.blame ? result.blame : "nobody is to blame",
+			fail_msg("case %zu: %s, %s claimed: %s", i, result.blame ? result.blame : "without blame",
 				result.claimed ? "is" : "is not", result.why.message);
 	}
 }
