@@ -116,8 +116,8 @@ struct frontend {
 	void *stopped_arg;
 };
 
-const struct site_part *const site_parts[] = {&part_boards, &part_board, &part_live, &part_task, &part_submit,
-	&part_submission, &part_diff, &part_user, &part_devices, &part_operator, &part_join, &part_docs, NULL};
+const struct site_page *const site_parts[] = {pages_boards, pages_board, pages_live, pages_task, pages_submit,
+	pages_submission, pages_diff, pages_user, pages_devices, pages_operator, pages_join, pages_docs, NULL};
 
 /* ---- routes ---- */
 

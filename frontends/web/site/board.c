@@ -174,7 +174,7 @@ respond_picture(struct visit *visit)
 	site_send(visit, &(struct page_body){"image/png", bytes, size, PICTURE_KEEP_MS});
 }
 
-static const struct site_page pages[] = {
+const struct site_page pages_board[] = {
 	{.path = "board/*",
 		.query = "device page find ",
 		.template = "board",
@@ -200,5 +200,3 @@ static const struct site_page pages[] = {
 		.public = true},
 	{.path = NULL},
 };
-
-const struct site_part part_board = {pages, NULL};

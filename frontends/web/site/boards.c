@@ -72,7 +72,7 @@ finish(const struct visit *visit, json_t *model)
 	}
 }
 
-static const struct site_page pages[] = {
+const struct site_page pages_boards[] = {
 	{.path = "",
 		.template = "boards",
 		.title = "Leaderboards",
@@ -82,5 +82,3 @@ static const struct site_page pages[] = {
 		.kept = true},
 	{.path = NULL},
 };
-
-const struct site_part part_boards = {pages, NULL};

@@ -41,7 +41,7 @@ finish(const struct visit *visit, json_t *model)
 }
 
 /* Devices as they are known: what waits for a machine's answer is left to others. */
-static const struct site_page pages[] = {
+const struct site_page pages_devices[] = {
 	{.path = "devices",
 		.template = "devices",
 		.title = "Devices",
@@ -51,5 +51,3 @@ static const struct site_page pages[] = {
 		.kept = true},
 	{.path = NULL},
 };
-
-const struct site_part part_devices = {pages, NULL};

@@ -96,7 +96,7 @@ finish(const struct visit *visit, json_t *model)
 	json_object_set(model, "diff_source", json_object_get(compared, "diff"));
 }
 
-static const struct site_page pages[] = {
+const struct site_page pages_diff[] = {
 	{.path = "diff/*/*",
 		.template = "diff",
 		.title = "Submissions {compared.a.id} and {compared.b.id}",
@@ -107,5 +107,3 @@ static const struct site_page pages[] = {
 		.finish = finish},
 	{.path = NULL},
 };
-
-const struct site_part part_diff = {pages, NULL};

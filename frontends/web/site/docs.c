@@ -26,7 +26,7 @@ finish(const struct visit *visit, json_t *model)
 	json_object_set_new(json_object_get(json_object_get(model, "site"), "assets"), "kettle", json_null());
 }
 
-static const struct site_page pages[] = {
+const struct site_page pages_docs[] = {
 	{.path = "docs",
 		.template = "docs",
 		.title = "The API",
@@ -36,5 +36,3 @@ static const struct site_page pages[] = {
 		.kept = true},
 	{.path = NULL},
 };
-
-const struct site_part part_docs = {pages, NULL};

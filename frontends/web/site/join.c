@@ -4,18 +4,11 @@
 
 #include "web/site/parts.h"
 
-static const struct site_page pages[] = {
+const struct site_page pages_join[] = {
 	{.path = "join/*",
 		.template = "join",
 		.title = "Invitation",
 		.reads = {{"invite", "leaderboard.join", "code=/1 dry_run=true"}},
-		.needs_user = true},
+		.form = {"leaderboard.join", "code=/1", "/join/{result.code}"}},
 	{.path = NULL},
 };
-
-static const struct site_form forms[] = {
-	{.path = "join/*", .command = "leaderboard.join", .args = "code=/1", .next = "/join/{result.code}"},
-	{.path = NULL},
-};
-
-const struct site_part part_join = {pages, forms};

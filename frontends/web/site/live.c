@@ -146,7 +146,7 @@ finish_feed(const struct visit *visit, json_t *model)
 									  !site_number(visit, "before"), "wall", site_query(visit, "wall") != NULL));
 }
 
-static const struct site_page pages[] = {
+const struct site_page pages_live[] = {
 	{.path = "board/*/trend",
 		.query = "device user ",
 		.template = "trend",
@@ -169,5 +169,3 @@ static const struct site_page pages[] = {
 		.kept = true},
 	{.path = NULL},
 };
-
-const struct site_part part_live = {pages, NULL};

@@ -493,7 +493,7 @@ finish_log(const struct visit *visit, json_t *model)
 #define BOARD "board", "leaderboard.show", "name=/2 limit=1"
 #define ARGUMENTS "name leaderboard board device unit user id code role into provider category "
 
-static const struct site_page pages[] = {
+const struct site_page pages_operator[] = {
 	{.path = "operator",
 		.query = "board last_day ",
 		.template = "operator",
@@ -560,10 +560,3 @@ static const struct site_page pages[] = {
 		.finish = finish_act},
 	{.path = NULL},
 };
-
-static const struct site_form forms[] = {
-	{.path = "operator/do/*"},
-	{.path = NULL},
-};
-
-const struct site_part part_operator = {pages, forms};

@@ -446,7 +446,7 @@ static void
 serve_page(struct web *web, struct http_request *request, const struct site_page *page)
 {
 	const char *session = page->public ? "" : session_cookie_value(web, request, SESSION);
-	if (page->needs_user && !*session) {
+	if ((page->needs_user || page->form.command) && !*session) {
 		AUTO_BUF struct buf login = {0};
 		buf_adds(&login, "/login?next=");
 		percent_add(&login, http_path(request));
@@ -480,30 +480,28 @@ serve_page(struct web *web, struct http_request *request, const struct site_page
 
 /* ---- forms ---- */
 
-static const struct site_page *
-page_of_form(const struct web *web, const struct site_form *form)
+/* Goes on with the page of a form. */
+static void
+start_page_of_form(struct visit *visit)
 {
-	const char *path = form->page ? form->page : form->path;
-	for (size_t i = 0; web->parts[i]; i++)
-		for (const struct site_page *page = web->parts[i]->pages; page->path; page++)
-			if (strcmp(page->path, path) == 0)
-				return page;
-	return NULL;
+	const struct site_page *page = page_of(visit);
+	visit->mend = NULL;
+	visit->about = page->refused_on ? page->refused_on : page;
+	start_page(visit, NULL);
 }
 
 /* The command of a form has answered. */
 static void
 on_done(struct visit *visit, json_t *result)
 {
-	const struct site_form *form = visit->about;
+	const struct site_form *form = &page_of(visit)->form;
 	json_t *data = visit->data;
-	visit->mend = NULL;
 	if (!form->next) {
-		visit->about = page_of_form(visit->web, form);
 		json_object_set(json_object_get(data, "model"), "answer", result);
-		start_page(visit, NULL);
+		start_page_of_form(visit);
 		return;
 	}
+	visit->mend = NULL;
 	AUTO_BUF struct buf user = {0};
 	percent_add(&user, site_user(visit) ? site_user(visit) : "");
 	AUTO_JSON json_t *model = json_pack("{s:O?, s:s?, s:O, s:O}", "result", result, "user", user.data, "path",
@@ -518,26 +516,21 @@ on_done(struct visit *visit, json_t *result)
 static bool
 mend_form(struct visit *visit, const struct kettle_error *err)
 {
-	const struct site_form *form = visit->about;
 	if (visit->actor == visit->web->anonymous)
 		return false;
 	add_refusal(visit, err);
-	visit->about = page_of_form(visit->web, form);
-	visit->mend = NULL;
-	start_page(visit, NULL);
+	start_page_of_form(visit);
 	return true;
 }
 
 static void
 start_form(struct visit *visit, json_t *result)
 {
-	const struct site_form *form = visit->about;
-	const struct site_page *page = page_of_form(visit->web, form);
+	const struct site_form *form = &page_of(visit)->form;
 	(void)result;
 	if (!form->command) {
-		visit->about = page;
 		start_page(visit, NULL);
-	} else if (is_nowhere(visit, page)) {
+	} else if (is_nowhere(visit, page_of(visit))) {
 		visit_refuse(visit, KETTLE_ENOENT, NOTHING);
 	} else {
 		visit->mend = mend_form;
@@ -547,7 +540,7 @@ start_form(struct visit *visit, json_t *result)
 }
 
 static void
-serve_form(struct web *web, struct http_request *request, const struct site_form *form)
+serve_form(struct web *web, struct http_request *request, const struct site_page *page)
 {
 	struct kettle_error err = {0};
 	const char *session = session_cookie_value(web, request, SESSION);
@@ -563,7 +556,7 @@ serve_form(struct web *web, struct http_request *request, const struct site_form
 		visit_begin(web, request, session, 0, start_form, fail,
 			json_pack("{s:O, s:{}, s:o, s:{s:{}, s:o}}", "path", segments, "query", "fields", fields, "model", "query",
 				"path", segments),
-			form);
+			page);
 	}
 }
 
@@ -575,37 +568,32 @@ is_read(const struct http_request *request)
 	return http_method(request) == HTTP_GET || http_method(request) == HTTP_HEAD;
 }
 
-static const struct site_form *
-find_form(const struct web *web, const struct http_request *request)
-{
-	for (size_t i = 0; web->parts[i] && http_method(request) == HTTP_POST; i++)
-		for (const struct site_form *form = web->parts[i]->forms; form && form->path; form++)
-			if (matches(request, form->path))
-				return form;
-	return NULL;
-}
-
 static const struct site_page *
 find_page(const struct web *web, const struct http_request *request)
 {
 	for (size_t i = 0; web->parts[i]; i++)
-		for (const struct site_page *page = web->parts[i]->pages; page->path; page++)
+		for (const struct site_page *page = web->parts[i]; page->path; page++)
 			if (matches(request, page->path))
 				return page;
 	return NULL;
+}
+
+static bool
+posts_form(const struct http_request *request, const struct site_page *page)
+{
+	return http_method(request) == HTTP_POST && page && (page->form.command || page->step);
 }
 
 bool
 site_request(struct web *web, struct http_request *request)
 {
 	const char *first = http_segment(request, 0), *second = first ? http_segment(request, 1) : NULL;
-	const struct site_form *form = find_form(web, request);
 	const struct site_page *page = find_page(web, request);
 	bool of_root = first && !second && (strcmp(first, "favicon.ico") == 0 || strcmp(first, "robots.txt") == 0);
 	bool is_asset = of_root || (second && strcmp(first, "assets") == 0 && !http_segment(request, 2));
-	if (form)
-		serve_form(web, request, form);
-	else if (!page && !is_asset)
+	if (posts_form(request, page))
+		serve_form(web, request, page);
+	else if ((!page || page->refused_on) && !is_asset)
 		return false;
 	else if (!is_read(request))
 		respond_not_allowed(request, "GET, HEAD");
@@ -619,5 +607,5 @@ site_request(struct web *web, struct http_request *request)
 size_t
 site_body_max(const struct web *web, const struct http_request *request)
 {
-	return find_form(web, request) ? visit_fields_max(request) : 0;
+	return posts_form(request, find_page(web, request)) ? visit_fields_max(request) : 0;
 }

@@ -5,8 +5,8 @@
  * Theory of operation. A page is a row: commands whose answers it reads, what is computed from them, and a template. A
  * request for one is a visit, which calls the commands one after the other as the user of the browser's session, and puts
  * each answer into the model; the template is rendered on the pool. A page of a public board is kept for browsers without
- * a session (api/pages.h). A form is a row too: a command, its arguments from the fields, and the page that follows; what
- * the command refuses is shown on the page of the form, with the fields as they were sent.
+ * a session (api/pages.h). A form belongs to the page at its address: a command, its arguments from the fields, and the page
+ * that follows; what the command refuses is shown on the page, with the fields as they were sent.
  *
  * The model of a template: `site` (see render/page.h), each answer under the name of its read, what `finish` adds,
  * `markdown` and `diff` made of texts `markdown_source` and `diff_source` that this has added, and after a refused form
@@ -35,6 +35,19 @@ struct site_read {
 	json_t *(*make)(const struct visit *visit); /* or NULL: the arguments, in place of args */
 };
 
+/* What a POST to a page does. */
+struct site_form {
+	const char *command; /* called as the user; NULL: there is no form, or the page's `step` has the commands */
+	const char *args;    /* as of site_read; or NULL */
+	/*
+	 * Where the browser goes then; of `result`, the answer, `user`, the name as a segment of an address, `path`, `fields`.
+	 * NULL: the page shows it, as `answer`.
+	 */
+	const char *next;
+	json_t *(*make)(const struct visit *visit); /* or NULL: the arguments, in place of args; new reference */
+	bool ends_session;                          /* the browser forgets it */
+};
+
 /* Texts with braces are templates of cells over the model: "{board.leaderboard.name}". */
 struct site_page {
 	const char *path;  /* segments, of which `*` is any: "board/ * /trend" without the blanks; "": the first page */
@@ -49,9 +62,12 @@ struct site_page {
 	/* Or NULL: adds to the model what takes long to make, before the template is rendered. [any], on the pool. */
 	void (*fill)(struct web *web, json_t *model);
 	void (*respond)(struct visit *visit); /* answers in place of the template, and ends the visit; or NULL */
-	bool needs_user;                      /* others are sent to log in */
-	bool kept;                            /* for browsers without a session */
-	bool public;                          /* all get what those without a session get */
+	struct site_form form;
+	/* Or NULL: the page that shows what the form is refused, whose path begins like this one; this is then no page. */
+	const struct site_page *refused_on;
+	bool needs_user; /* others are sent to log in, as they are from a form's page */
+	bool kept;       /* for browsers without a session */
+	bool public;     /* all get what those without a session get */
 	/*
 	 * Or NULL. false: the page is answered with 404. Called before the first read, after each, and before the
 	 * command of a form of this page.
@@ -62,20 +78,6 @@ struct site_page {
 	 * answer is `answer`, its name `command`, its arguments `args`; what it refuses is there as of a form.
 	 */
 	const char *(*step)(const struct visit *visit, json_t **ret_args);
-};
-
-struct site_form {
-	const char *path; /* of its POST */
-	const char *page; /* the path of the page that shows what is refused, which begins like this one; NULL: the same */
-	const char *command;                        /* called as the user; NULL: the page's `step` has the commands */
-	const char *args;                           /* as of site_read; or NULL */
-	json_t *(*make)(const struct visit *visit); /* or NULL: the arguments, in place of args; new reference */
-	/*
-	 * Where the browser goes then; of `result`, the answer, `user`, the name as a segment of an address, `path`, `fields`.
-	 * NULL: the page shows it, as `answer`.
-	 */
-	const char *next;
-	bool ends_session; /* the browser forgets it */
 };
 
 /* Answers a request for a page, a form or an asset; false: it is for something else. On the server's thread. */

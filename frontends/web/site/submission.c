@@ -125,7 +125,7 @@ send_artifact(struct visit *visit)
 		json_pack("{s:O}", "artifact", json_object_get(site_model(visit, "file"), "artifact")), on_opened);
 }
 
-static const struct site_page pages[] = {
+const struct site_page pages_submission[] = {
 	{.path = "submission/*",
 		.template = "submission",
 		.title = "Submission {submission.id}{submission.done?: {submission.state:word}}",
@@ -147,7 +147,7 @@ static const struct site_page pages[] = {
 			"rank.",
 		.button = "Cancel the submission",
 		.back = "/submission/{submission.id}",
-		.needs_user = true},
+		.form = {"submission.cancel", "id=/1", "/submission/{result.id}"}},
 	{.path = "submission/*/delete",
 		.template = "confirm",
 		.title = "Delete submission {submission.id}",
@@ -157,24 +157,12 @@ static const struct site_page pages[] = {
 					"next best takes its place. Rate limits still count it. This cannot be undone.",
 		.button = "Delete the submission",
 		.back = "/submission/{submission.id}",
-		.needs_user = true},
-	{.path = NULL},
-};
-
-static const struct site_form forms[] = {
-	{.path = "submission/*/cancel", .command = "submission.cancel", .args = "id=/1", .next = "/submission/{result.id}"},
-	{.path = "submission/*/delete", .command = "submission.delete", .args = "id=/1", .next = "/user/{user}"},
+		.form = {"submission.delete", "id=/1", "/user/{user}"}},
 	{.path = "submission/*/flag",
-		.page = "submission/*",
-		.command = "submission.flag",
-		.args = "id=/1 reason=::reason",
-		.next = "/submission/{result.id}"},
+		.refused_on = &pages_submission[0],
+		.form = {"submission.flag", "id=/1 reason=::reason", "/submission/{result.id}"}},
 	{.path = "submission/*/unflag",
-		.page = "submission/*",
-		.command = "submission.unflag",
-		.args = "id=/1",
-		.next = "/submission/{result.id}"},
+		.refused_on = &pages_submission[0],
+		.form = {"submission.unflag", "id=/1", "/submission/{result.id}"}},
 	{.path = NULL},
 };
-
-const struct site_part part_submission = {pages, forms};

@@ -198,7 +198,7 @@ finish(const struct visit *visit, json_t *model)
 	json_object_set_new(model, "header", is_refused ? header_of(visit) : json_null());
 }
 
-static const struct site_page pages[] = {
+const struct site_page pages_submit[] = {
 	{.path = "board/*/submit",
 		.query = "template from mode ",
 		.template = "submit",
@@ -208,13 +208,6 @@ static const struct site_page pages[] = {
 			{"template", "leaderboard.template", "name=/1 lang=?template !?template", true},
 			{"from", "submission.show", "id=#from !#from", true}},
 		.finish = finish,
-		.needs_user = true},
+		.form = {"submit", .make = args_submit, .next = "/submission/{result.id}"}},
 	{.path = NULL},
 };
-
-static const struct site_form forms[] = {
-	{.path = "board/*/submit", .command = "submit", .make = args_submit, .next = "/submission/{result.id}"},
-	{.path = NULL},
-};
-
-const struct site_part part_submit = {pages, forms};

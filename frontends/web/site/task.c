@@ -149,7 +149,7 @@ finish_task(const struct visit *visit, json_t *model)
 	json_object_del(model, "devices");
 }
 
-static const struct site_page pages[] = {
+const struct site_page pages_task[] = {
 	{.path = "board/*/task",
 		.template = "task",
 		.title = "Task of {board.leaderboard.name}",
@@ -160,5 +160,3 @@ static const struct site_page pages[] = {
 		.kept = true},
 	{.path = NULL},
 };
-
-const struct site_part part_task = {pages, NULL};

@@ -201,7 +201,7 @@ respond_export(struct visit *visit)
 
 #define OWN .guard = is_own, .needs_user = true
 
-static const struct site_page pages[] = {
+const struct site_page pages_user[] = {
 	{.path = "user/*",
 		.template = "user",
 		.title = "{page.user_name}",
@@ -227,6 +227,7 @@ static const struct site_page pages[] = {
 			"deleted. This cannot be undone.",
 		.button = "Delete my submissions",
 		.back = "../settings",
+		.form = {"submission.delete_own", .next = "../submissions"},
 		OWN},
 	{.path = "user/*/tokens",
 		.template = "user_tokens",
@@ -234,6 +235,7 @@ static const struct site_page pages[] = {
 		.data = "/api/v1/token.list",
 		.reads = {{"tokens", "token.list"}},
 		.finish = finish_own,
+		.form = {"token.create", "name=::name expires=:expires"},
 		OWN},
 	{.path = "user/*/tokens/*",
 		.template = "confirm",
@@ -244,6 +246,7 @@ static const struct site_page pages[] = {
 					"longer act as you, and logins of that name end.}",
 		.button = "Revoke",
 		.back = "../tokens",
+		.form = {"token.revoke", "name=/3", "../tokens"},
 		OWN},
 	{.path = "user/*/settings",
 		.template = "user_settings",
@@ -251,6 +254,7 @@ static const struct site_page pages[] = {
 		.data = "/api/v1/user.show",
 		.reads = {{"account", "user.show"}},
 		.finish = finish_own,
+		.form = {"user.update", "profile=::profile", "settings"},
 		OWN},
 	{.path = "user/*/delete",
 		.template = "confirm",
@@ -262,6 +266,7 @@ static const struct site_page pages[] = {
 			"the submissions first where they should not. This logs you out, and cannot be undone.",
 		.button = "Delete my account",
 		.back = "settings",
+		.form = {"user.delete", .next = "/", .ends_session = true},
 		OWN},
 	{.path = "user/*/export",
 		.query = "after ",
@@ -270,14 +275,3 @@ static const struct site_page pages[] = {
 		OWN},
 	{.path = NULL},
 };
-
-static const struct site_form forms[] = {
-	{.path = "user/*/submissions/delete", .command = "submission.delete_own", .next = "../submissions"},
-	{.path = "user/*/tokens", .command = "token.create", .args = "name=::name expires=:expires"},
-	{.path = "user/*/tokens/*", .command = "token.revoke", .args = "name=/3", .next = "../tokens"},
-	{.path = "user/*/settings", .command = "user.update", .args = "profile=::profile", .next = "settings"},
-	{.path = "user/*/delete", .command = "user.delete", .next = "/", .ends_session = true},
-	{.path = NULL},
-};
-
-const struct site_part part_user = {pages, forms};

@@ -244,11 +244,11 @@ struct fake {
 static bool
 has_form(const struct site_page *page)
 {
-	for (const struct site_part *const *part = site_parts; *part; part++)
-		for (const struct site_form *form = (*part)->forms; form && form->path; form++)
-			if (strcmp(form->page ? form->page : form->path, page->path) == 0)
-				return true;
-	return false;
+	bool is_of_other = false;
+	for (const struct site_page *const *part = site_parts; *part; part++)
+		for (const struct site_page *other = *part; other->path; other++)
+			is_of_other = is_of_other || other->refused_on == page;
+	return is_of_other || page->form.command || page->step;
 }
 
 /* Parameters of a query, all with one value. */
@@ -402,11 +402,11 @@ try_page(const struct site_page *page, struct filling filling, bool user)
 static void
 each_page(bool full, bool user)
 {
-	for (const struct site_part *const *part = site_parts; *part; part++)
-		for (const struct site_page *page = (*part)->pages; page->path; page++)
+	for (const struct site_page *const *part = site_parts; *part; part++)
+		for (const struct site_page *page = *part; page->path; page++)
 			for (unsigned variant = 0; variant < (full ? VARIANTS : 1); variant++)
 				if (page->template)
-					try_page(page, (struct filling){full, variant, 0}, user || page->needs_user);
+					try_page(page, (struct filling){full, variant, 0}, user || page->needs_user || page->form.command);
 }
 
 static void
@@ -431,21 +431,15 @@ test_rows(void **state)
 {
 	(void)state;
 	size_t pages = 0;
-	for (const struct site_part *const *part = site_parts; *part; part++) {
-		for (const struct site_page *page = (*part)->pages; page->path; page++, pages++) {
+	for (const struct site_page *const *part = site_parts; *part; part++)
+		for (const struct site_page *page = *part; page->path; page++, pages++) {
 			assert_true(!page->template || page->title);
+			if (page->form.command && !command_find(commands, page->form.command))
+				fail_msg("/%s: `%s` is no command", page->path, page->form.command);
+			if (page->refused_on && strncmp(page->path, page->refused_on->path, strlen(page->refused_on->path)) != 0)
+				fail_msg("/%s: its page is not there", page->path);
+			assert_true(page->refused_on || page->template || page->respond);
 		}
-		for (const struct site_form *form = (*part)->forms; form && form->path; form++) {
-			if (form->command && !command_find(commands, form->command))
-				fail_msg("/%s: `%s` is no command", form->path, form->command);
-			bool is_there = false;
-			for (const struct site_part *const *other = site_parts; *other; other++)
-				for (const struct site_page *page = (*other)->pages; page->path; page++)
-					is_there = is_there || strcmp(page->path, form->page ? form->page : form->path) == 0;
-			if (!is_there)
-				fail_msg("/%s: its page is not there", form->path);
-		}
-	}
 	assert_true(pages > 1);
 }
 
