@@ -102,7 +102,7 @@ has_board(const struct visit *visit, const json_t *board)
 static bool
 may_organise(const struct visit *visit)
 {
-	const json_t *board = json_object_get(site_model(visit, "board"), "leaderboard");
+	const json_t *board = site_model(visit, "board.leaderboard");
 	return site_operates(visit) && (!board || has_board(visit, board));
 }
 
@@ -373,14 +373,6 @@ finish_act(const struct visit *visit, json_t *model)
 
 /* ---- lists ---- */
 
-static void
-finish_users(const struct visit *visit, json_t *model)
-{
-	site_add_pages(visit, model, json_object_get(model, "users"));
-	json_object_set_new(model, "role", json_pack("s?", site_query(visit, "role")));
-	json_object_set_new(model, "banned", json_boolean(site_query(visit, "banned")));
-}
-
 static json_t *
 args_user(const struct visit *visit)
 {
@@ -404,7 +396,6 @@ finish_invites(const struct visit *visit, json_t *model)
 {
 	AUTO_FREE char *join = web_address(visit->web, "/join/");
 	json_object_set_new(model, "join", json_string(join));
-	site_add_pages(visit, model, json_object_get(json_object_get(model, "invites"), "invites"));
 }
 
 static void
@@ -429,12 +420,6 @@ respond_invites(struct visit *visit)
 	visit_end(visit);
 }
 
-static void
-finish_submissions(const struct visit *visit, json_t *model)
-{
-	site_add_pages(visit, model, json_object_get(model, "submissions"));
-}
-
 /* ---- the first page ---- */
 
 /* Of all leaderboards and days, unless the address says less. */
@@ -446,46 +431,20 @@ args_stats(const struct visit *visit)
 								 : NULL;
 }
 
-/* Adds to each device what the statistics have of it, null where that is nothing. */
+/* Adds to each device what the statistics have of it, null where that is nothing. The core may give its answers to others, too. */
 static void
-add_counts(json_t *devices, const json_t *stats)
+finish_overview(const struct visit *visit, json_t *model)
 {
 	static const char *const names[] = {
 		"num_run", "runs_passed", "runs_scored", "avg_delay", "max_delay", "total_runtime"};
+	const json_t *stats = site_model(visit, "stats.stats");
+	json_t *devices = json_deep_copy(json_object_get(model, "devices"));
 	json_array_each(devices, device)
 		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 			AUTO_FREE char *name = xasprintf("%s.%s", names[i], json_text_or_empty(device, "name"));
 			json_object_update_new(device, json_pack("{s:O?}", names[i], json_object_get(stats, name)));
 		}
-}
-
-static void
-finish_overview(const struct visit *visit, json_t *model)
-{
-	static const char *const figures[][2] = {{"num_submissions", "Submissions"}, {"sub_waiting", "Waiting"},
-		{"num_users", "Users"}, {"num_unique_codes", "Different codes"}};
-	const json_t *stats = json_object_get(json_object_get(model, "stats"), "stats");
-	json_t *rows = json_array();
-	for (size_t i = 0; i < ARRAY_SIZE(figures); i++)
-		json_array_append_new(
-			rows, json_pack("{s:s, s:O?}", "text", figures[i][1], "value", json_object_get(stats, figures[i][0])));
-	json_object_set_new(model, "figures", rows);
-	if (!stats)
-		json_object_set_new(model, "stats", json_null());
-	/* The core may give its answers to others, too. */
-	json_t *devices = json_deep_copy(json_object_get(model, "devices"));
-	add_counts(devices, stats);
 	json_object_set_new(model, "devices", devices);
-	json_object_update_new(model,
-		json_pack("{s:s?, s:s?}", "board", site_query(visit, "board"), "last_day", site_query(visit, "last_day")));
-}
-
-static void
-finish_log(const struct visit *visit, json_t *model)
-{
-	/* The read is left out where the user is unknown. */
-	json_object_update_new(model, json_pack("{s:s?, s:s?, s:b}", "of", site_query(visit, "of"), "board",
-									  site_query(visit, "board"), "unknown", !json_object_get(model, "log")));
 }
 
 /* ---- the rows ---- */
@@ -507,7 +466,7 @@ const struct site_page pages_operator[] = {
 		.title = "Users",
 		.reads = {{"users", "user.list", "limit=100 offset=+100 role=?role banned=?banned"}},
 		.guard = may_administer,
-		.finish = finish_users},
+		.rows = "users"},
 	{.path = "operator/user/*",
 		.template = "operator_user",
 		.title = "{user.user_name}",
@@ -519,8 +478,7 @@ const struct site_page pages_operator[] = {
 		.title = "Log",
 		.data = "/api/v1/admin.log",
 		.reads = {{"log", "admin.log", "limit=100 before=#before of=?of leaderboard=?board", true}},
-		.guard = may_administer,
-		.finish = finish_log},
+		.guard = may_administer},
 	{.path = "operator/boards",
 		.template = "operator_boards",
 		.title = "Leaderboards and competitions",
@@ -538,6 +496,7 @@ const struct site_page pages_operator[] = {
 		.title = "Invites to {board.leaderboard.name}",
 		.reads = {{BOARD}, {"invites", "invite.list", "name=/2 limit=100 offset=+100"}},
 		.guard = may_organise,
+		.rows = "invites.invites",
 		.finish = finish_invites},
 	{.path = "operator/board/*/invites.csv",
 		.query = "page ",
@@ -550,7 +509,7 @@ const struct site_page pages_operator[] = {
 		.title = "Submissions to {board.leaderboard.name}",
 		.reads = {{BOARD}, {"submissions", "submission.list", "leaderboard=/2 all=true limit=100 offset=+100"}},
 		.guard = may_organise,
-		.finish = finish_submissions},
+		.rows = "submissions"},
 	{.path = "operator/do/*",
 		.query = ARGUMENTS,
 		.template = "operator_do",

@@ -208,6 +208,14 @@ picture_of(const struct web *web, const struct site_page *page, const json_t *mo
 	return address && *address != '/' ? json_string(address) : json_null();
 }
 
+static void
+add_pages(const struct visit *visit, json_t *model, size_t rows)
+{
+	json_int_t page = site_page_number(visit);
+	json_object_set_new(model, "newer", page > 1 ? json_integer(page - 1) : json_null());
+	json_object_set_new(model, "older", rows == SITE_ROWS ? json_integer(page + 1) : json_null());
+}
+
 void
 site_complete(struct visit *visit, const struct site_page *page)
 {
@@ -222,6 +230,8 @@ site_complete(struct visit *visit, const struct site_page *page)
 			"role", json_object_get(visit->actor, STORED_ROLE), "operates", site_operates(visit)));
 	json_object_update_missing_new(model, json_pack("{s:n, s:n}", "form", "answer"));
 	json_object_set_new(model, "site", site);
+	if (page->rows)
+		add_pages(visit, model, json_array_size(site_model(visit, page->rows)));
 	if (page->finish)
 		page->finish(visit, model);
 	if (page->sentence)

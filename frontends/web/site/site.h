@@ -58,6 +58,8 @@ struct site_page {
 	const char *sentence, *button, *back;
 	const char *about, *picture; /* what links to the page show, the latter by its path; or NULL */
 	struct site_read reads[SITE_READS_MAX];
+	/* The list of which `?page` shows SITE_ROWS rows; the model gets `newer` and `older`, the pages beside this one; or NULL. */
+	const char *rows;
 	void (*finish)(const struct visit *visit, json_t *model); /* or NULL */
 	/* Or NULL: adds to the model what takes long to make, before the template is rendered. [any], on the pool. */
 	void (*fill)(struct web *web, json_t *model);
@@ -104,8 +106,8 @@ const char *site_user(const struct visit *visit);
 /* Whether the user of the session has this role, and whether it is one of those that operate. */
 bool site_has_role(const struct visit *visit, const char *role);
 bool site_operates(const struct visit *visit);
-/* An answer that was read already, or what `finish` has added; NULL: there is none. */
-json_t *site_model(const struct visit *visit, const char *as);
+/* A member of the model, "board.leaderboard.name": of an answer that was read already, or of what `finish` has added; NULL: none. */
+json_t *site_model(const struct visit *visit, const char *path);
 /* Ends a page with a body in place of the template, which is kept as the page is. */
 void site_send(struct visit *visit, const struct page_body *body);
 /* The number of the page of a list that `?page` names, from 1. */
@@ -119,7 +121,5 @@ const char *site_medal(json_int_t rank);
  * significant: as of submission.diff, or NULL. New reference.
  */
 json_t *site_change(double percent, const json_t *significant);
-/* Adds the numbers of the pages of a list that are beside this one, which has these rows: `newer` and `older`, or null. */
-void site_add_pages(const struct visit *visit, json_t *model, const json_t *rows);
 /* The arguments of a read. New reference; NULL: its command is not called. */
 json_t *site_read_args(const struct visit *visit, const struct site_read *read);

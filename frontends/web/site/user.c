@@ -34,20 +34,6 @@ is_own(const struct visit *visit)
 	return user && strcmp(site_segment(visit, 1), user) == 0;
 }
 
-/* Adds the members of user_head and of forms. */
-static void
-add_head(json_t *model, const char *name, bool own)
-{
-	json_object_set_new(model, "name", json_string(name));
-	json_object_set_new(model, "own", json_boolean(own));
-}
-
-static void
-finish_own(const struct visit *visit, json_t *model)
-{
-	add_head(model, site_user(visit), true);
-}
-
 /* ---- the public page ---- */
 
 /* A hidden user's answer has no ranks; an unknown user has no answer: both give 404. */
@@ -153,30 +139,13 @@ finish_page(const struct visit *visit, json_t *model)
 		if (member_int(rank, "rank") == 1)
 			json_array_append(records, row);
 	}
-	add_head(model, name, own);
+	json_object_set_new(model, "own", json_boolean(own));
 	json_object_set_new(model, "ranks", ranks);
 	json_object_set_new(model, "records", records);
 	json_object_set_new(model, "medals",
 		json_boolean(member_int(medals, "gold") + member_int(medals, "silver") + member_int(medals, "bronze") > 0));
 	const struct kettle_host *host = visit->web->host;
 	add_activity(model, json_object_get(page, "activity"), host->utc_ms(host));
-}
-
-/* ---- submissions ---- */
-
-/* What the form chooses. */
-static void
-finish_submissions(const struct visit *visit, json_t *model)
-{
-	const char *board = site_query(visit, "board"), *state = site_query(visit, "state");
-	json_t *boards = json_array();
-	json_array_each(json_object_get(model, "leaderboards"), one)
-		json_array_append_new(boards, json_pack("{s:O, s:b}", "name", json_object_get(one, "name"), "selected",
-										  board && member_is(one, "name", board)));
-	finish_own(visit, model);
-	json_object_update_new(model,
-		json_pack("{s:o, s:s, s:s}", "boards", boards, "board", board ? board : "", "state", state ? state : ""));
-	site_add_pages(visit, model, json_object_get(model, "submissions"));
 }
 
 /* ---- tokens ---- */
@@ -215,7 +184,7 @@ const struct site_page pages_user[] = {
 		.data = "/api/v1/submission.list",
 		.reads = {{"submissions", "submission.list", "leaderboard=?board state=?state limit=100 offset=+100"},
 			{"leaderboards", "leaderboard.list", "all=true short=true"}},
-		.finish = finish_submissions,
+		.rows = "submissions",
 		OWN},
 	{.path = "user/*/submissions/delete",
 		.template = "confirm",
@@ -234,7 +203,6 @@ const struct site_page pages_user[] = {
 		.title = "Your tokens and logins",
 		.data = "/api/v1/token.list",
 		.reads = {{"tokens", "token.list"}},
-		.finish = finish_own,
 		.form = {"token.create", "name=::name expires=:expires"},
 		OWN},
 	{.path = "user/*/tokens/*",
@@ -253,7 +221,6 @@ const struct site_page pages_user[] = {
 		.title = "Your settings",
 		.data = "/api/v1/user.show",
 		.reads = {{"account", "user.show"}},
-		.finish = finish_own,
 		.form = {"user.update", "profile=::profile", "settings"},
 		OWN},
 	{.path = "user/*/delete",

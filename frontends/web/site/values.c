@@ -75,9 +75,13 @@ site_operates(const struct visit *visit)
 }
 
 json_t *
-site_model(const struct visit *visit, const char *as)
+site_model(const struct visit *visit, const char *path)
 {
-	json_t *value = json_object_get(json_object_get(visit->data, "model"), as);
+	json_t *value = json_object_get(visit->data, "model");
+	for (size_t len; *path; path += len + (path[len] == '.')) {
+		len = strcspn(path, ".");
+		value = json_object_getn(value, path, len);
+	}
 	return json_is_null(value) ? NULL : value;
 }
 
@@ -111,20 +115,13 @@ static json_t *
 source_value(const struct visit *visit, const json_t *argument, const char *source)
 {
 	const char *name = source + 1, *text = source;
-	json_t *value = NULL;
 	if (*source == '#' || *source == '+') {
 		json_int_t number = *source == '#' ? site_number(visit, name)
 										   : (site_page_number(visit) - 1) * (json_int_t)strtol(name, NULL, DECIMAL);
 		return number || *source == '+' ? json_integer(number) : NULL;
 	}
-	if (*source == '.') {
-		value = json_object_get(visit->data, "model");
-		for (size_t len; *name; name += len + (name[len] == '.')) {
-			len = strcspn(name, ".");
-			value = json_object_getn(value, name, len);
-		}
-		return json_is_null(value) ? NULL : json_incref(value);
-	}
+	if (*source == '.')
+		return json_incref(site_model(visit, name));
 	if (*source == '/')
 		text = site_segment(visit, (size_t)(*name - '0'));
 	else if (*source == '?')
@@ -200,12 +197,4 @@ site_change(double percent, const json_t *significant)
 		is_noise || is_same || is_unclear ? "quiet"
 		: percent < 0                     ? "good"
 										  : "bad");
-}
-
-void
-site_add_pages(const struct visit *visit, json_t *model, const json_t *rows)
-{
-	json_int_t page = site_page_number(visit);
-	json_object_set_new(model, "newer", page > 1 ? json_integer(page - 1) : json_null());
-	json_object_set_new(model, "older", json_array_size(rows) == SITE_ROWS ? json_integer(page + 1) : json_null());
 }
