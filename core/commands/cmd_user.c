@@ -165,6 +165,9 @@ cmd_user_update(const struct command_call *call, json_t **ret_result, struct ket
 	int rc = user_get(call->db, call->actor->user, &user, err);
 	if (rc == 0)
 		rc = user_set_profile(call->db, user.id, profile, err);
+	AUTO_JSON json_t *data = json_pack("{s:s}", "profile", profile);
+	if (rc == 0)
+		rc = db_event(call->db, "user.updated", 'u', 0, 0, user.id, data, err);
 	return rc < 0 ? rc : answer(&user, json_pack("{s:s}", "profile", profile), ret_result);
 }
 

@@ -174,7 +174,7 @@ command_run_fn cmd_user_role;  /* event user.role. ECONFLICT: the last admin, or
 /* The stored data of a user: of the actor, for admins of any user. */
 command_run_fn cmd_user_show;
 command_run_fn cmd_user_export;
-command_run_fn cmd_user_update;
+command_run_fn cmd_user_update; /* event user.updated */
 /* user_page, of any user. ENOENT also for an identity of another user, unless the actor is an admin. */
 command_run_fn cmd_user_page;
 /* user_delete; open submissions are cancelled. EACCES: another user, or banned; ECONFLICT: the only admin. */

@@ -63,12 +63,21 @@ outside_name(const json_t *actor)
 	return xstrdup("somebody");
 }
 
+/* Whether the page of a user of this name would be an address of KernelBot's API: /user/NAME. */
+static bool
+is_word(const char *name)
+{
+	return strcmp(name, "submissions") == 0 || strcmp(name, "join") == 0;
+}
+
 /* The first of NAME, NAME-2, NAME-3, … that is free. */
 int
 actor_free_name(struct db *db, const char *name, char *ret_name, size_t size, struct kettle_error *err)
 {
 	for (int i = 1; i <= SUFFIX_MAX; i++) {
 		int64_t taken = 0;
+		if (i == 1 && is_word(name))
+			continue;
 		if (i == 1)
 			(void)snprintf(ret_name, size, "%s", name);
 		else

@@ -32,7 +32,7 @@ int actor_identity_add(struct db *db, int64_t user, const char *provider, const 
  * "": the name has nothing visible, mixes scripts, or looks like that of a removed user. New string. [any]
  */
 char *actor_fit_name(const char *outside);
-/* The first of NAME, NAME-2, NAME-3, … that no user has. */
+/* The first of NAME, NAME-2, NAME-3, … that no user has, and whose page no other address is. */
 int actor_free_name(struct db *db, const char *name, char *ret_name, size_t size, struct kettle_error *err);
 /* The role that is stored or vouched for under this name; RIGHT_ANYBODY for "user" and any other name. [any] */
 enum access_right actor_role(const char *name);

@@ -215,6 +215,7 @@ const struct event_kind event_kinds[] = {
 	{"user.banned", 'u', "`reason`, `cancelled`: submissions"},
 	{"user.unbanned", 'u', "none"},
 	{"user.role", 'u', "`role`, `was`"},
+	{"user.updated", 'u', "`profile`: what others see of the user from now on"},
 	{"user.code", 'u',
 		"`expires`; the user has created a link code, which merges this user into the user who enters it"},
 	{"user.deleted", 'a', "none; the user's identities are removed, and the user's name is the new one"},

@@ -222,9 +222,9 @@ test_new_names(void **state)
 		{"\xef\xbc\x83\xef\xbc\x92", "2"},
 		/* Scripts: r, Cyrillic o, ot. */
 		{"r\xd0\xbeot", "subject-9-3"}, {"\xd0\xb8\xd0\xb2\xd0\xb0\xd0\xbd", "\xd0\xb8\xd0\xb2\xd0\xb0\xd0\xbd"},
-		/* Those of removed users. */
-		{"deleted-5", "subject-9-4"}, {"Deleted-12-2", "subject-9-5"}, {"#deleted:5", "subject-9-6"},
-		{"deleted-user", "deleted-user"}};
+		/* Words of KernelBot's addresses, and names of removed users. */
+		{"submissions", "submissions-2"}, {"join", "join-2"}, {"deleted-5", "subject-9-4"},
+		{"Deleted-12-2", "subject-9-5"}, {"#deleted:5", "subject-9-6"}, {"deleted-user", "deleted-user"}};
 	(void)state;
 	commands_open(&c);
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
