@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -53,6 +54,21 @@ member_number(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
 	return json_is_number(value) ? json_number_value(value) : __builtin_nan("");
+}
+
+/* What is at a path of members and of indices of arrays, "a.0.b", of so many characters; NULL: nothing. */
+static inline json_t *
+json_at(const json_t *value, const char *path, size_t len)
+{
+	for (size_t size; len > 0 && value; path += size, len -= size) {
+		const char *dot = (const char *)memchr(path, '.', len);
+		size = dot ? (size_t)(dot - path) : len;
+		value = !json_is_array(value)          ? json_object_getn(value, path, size)
+				: *path >= '0' && *path <= '9' ? json_array_get(value, strtoul(path, NULL, 10))
+											   : NULL;
+		size += dot != NULL;
+	}
+	return (json_t *)value;
 }
 
 /* Whether a member is true. */

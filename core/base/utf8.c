@@ -115,6 +115,12 @@ is_control(const unsigned char *at, size_t len)
 	return len == 2 && at[0] == 0xc2 && at[1] < 0xa0;
 }
 
+bool
+utf8_is_shown(const char *at, size_t len)
+{
+	return !is_control((const unsigned char *)at, len) && !utf8_is_invisible(utf8_code_point(at, len));
+}
+
 size_t
 utf8_sanitize(const char *data, size_t size, struct buf *out)
 {

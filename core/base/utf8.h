@@ -20,6 +20,8 @@ uint32_t utf8_code_point(const char *data, size_t len);
  * paragraphs, and interlinear annotations. Two names that differ only in them look the same.
  */
 bool utf8_is_invisible(uint32_t code_point);
+/* Whether a valid character of len bytes may be shown: it is no control but \t and \n, and not invisible. */
+bool utf8_is_shown(const char *at, size_t len);
 /* The first invisible character of a text; 0: it has none. Bytes that are not UTF-8 are skipped. */
 uint32_t utf8_find_invisible(const char *text, size_t size);
 /*

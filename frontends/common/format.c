@@ -64,15 +64,42 @@ format_ns(double ns, char ret_text[FORMAT_SIZE])
 	format_ns_error(ns, NAN, ret_text);
 }
 
+/* Whether a difference is told as a factor. */
+static bool
+is_far(double percent)
+{
+	return percent >= 100 || percent <= -90;
+}
+
 void
 format_change(double percent, char ret_text[FORMAT_SIZE])
 {
-	if (percent >= 100 || percent <= -90)
+	if (is_far(percent))
 		snprintf(ret_text, FORMAT_SIZE, "%.3g times", 1 + percent / 100);
-	else if (fabs(percent) < 0.005)
+	else if (fabs(percent) < FORMAT_SAME)
 		snprintf(ret_text, FORMAT_SIZE, "0 %%");
 	else
 		snprintf(ret_text, FORMAT_SIZE, "%+.*f %%", fabs(percent) < 1 ? 2 : 1, percent);
+}
+
+void
+format_difference(double percent, bool is_noise, char ret_text[FORMAT_SIZE])
+{
+	char change[FORMAT_SIZE];
+	const char *word = percent < 0 ? "less" : "more";
+	format_change(percent, change);
+	if (!isfinite(percent))
+		*ret_text = '\0';
+	else if (is_noise)
+		snprintf(ret_text, FORMAT_SIZE, "%.40s, within noise", change);
+	else if (fabs(percent) < FORMAT_SAME)
+		snprintf(ret_text, FORMAT_SIZE, "the same");
+	else if (is_far(percent) && percent < 0)
+		snprintf(ret_text, FORMAT_SIZE, "%.3g times as fast", 1 / (1 + percent / 100));
+	else if (is_far(percent))
+		snprintf(ret_text, FORMAT_SIZE, "%.40s the time", change);
+	else
+		snprintf(ret_text, FORMAT_SIZE, "%.40s %s time", change + 1, word);
 }
 
 void

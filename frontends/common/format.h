@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #define FORMAT_SIZE 64
+#define FORMAT_SAME 0.005 /* percent: what is less is no difference */
 
 /* A duration in a readable unit with four significant digits: "1.234 µs". Not a number, or negative: "–". */
 void format_ns(double ns, char ret_text[FORMAT_SIZE]);
@@ -16,6 +17,11 @@ void format_ns_error(double ns, double error, char ret_text[FORMAT_SIZE]);
  * than a tenth is left.
  */
 void format_change(double percent, char ret_text[FORMAT_SIZE]);
+/*
+ * A difference of two times in percent in words: "12.5 % less time", "3 times as fast", "2.5 times the time", "the same"; with
+ * noise "-0.31 %, within noise". Not a number: "".
+ */
+void format_difference(double percent, bool is_noise, char ret_text[FORMAT_SIZE]);
 /* Bytes: "512 B", "1.5 KiB". */
 void format_bytes(double bytes, char ret_text[FORMAT_SIZE]);
 /* Parses an ISO 8601 time in UTC as ms since 1970; a date alone means its beginning. */

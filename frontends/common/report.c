@@ -25,8 +25,9 @@
 #define REPORT_FOLDER_WIDTH 40
 #define REPORT_COMPILE_NS 1000000 /* compilers that worked for less are not mentioned */
 #define REPORT_WIDE 0.1           /* fraction of the mean above which a standard error is called wide */
-#define REPORT_FEW_RUNS 10        /* ... and below which number of calls it is blamed on them */
-#define REPORT_PROFILE_LINES 600  /* of a profiler: launches with all their sections */
+#define REPORT_CASES_MAX 100000
+#define REPORT_FEW_RUNS 10       /* ... and below which number of calls it is blamed on them */
+#define REPORT_PROFILE_LINES 600 /* of a profiler: launches with all their sections */
 
 static enum term_style
 style_of(const char *state)
@@ -78,142 +79,7 @@ report_compilation(const struct term *term, const json_t *job)
 	}
 }
 
-json_int_t
-report_same_failure(json_t *seen, const struct value_case *test, json_int_t number)
-{
-	if (!*test->error && !*test->message)
-		return 0;
-	AUTO_FREE char *why = xasprintf("%s\n%s", test->error, test->message);
-	json_int_t before = member_int(seen, why);
-	if (!before)
-		json_object_set_new(seen, why, json_integer(number));
-	return before;
-}
-
-/* Prints why a test did not pass, with details if verbose; after an equal failure only a reference to that test. */
-static void
-report_why(const struct term *term, const struct value_case *test, json_int_t before, bool verbose)
-{
-	if (before) {
-		fprintf(term->out, "        as test %" JSON_INTEGER_FORMAT "\n", before);
-		return;
-	}
-	term_block(term->out, test->error, 8, REPORT_OUTPUT_LINES);
-	if (verbose || !*test->error)
-		term_block(term->out, test->message, 8, REPORT_OUTPUT_LINES);
-}
-
-static void
-report_tests(const struct term *term, const json_t *result, bool verbose)
-{
-	json_int_t count = value_case_count(result, "test");
-	AUTO_JSON json_t *seen = json_object();
-	for (json_int_t i = 0; i < count; i++) {
-		struct value_case test = value_case(result, "test", i);
-		if (!*test.status && !*test.spec)
-			break; /* the run ended before this case */
-		mark_line(term, strcmp(test.status, "pass") == 0, 4, test.spec);
-		if (!*test.status)
-			fputs("        it did not finish\n", term->out);
-		report_why(term, &test, report_same_failure(seen, &test, i + 1), verbose);
-	}
-}
-
-/* Returns the members "benchmark.I.NAME" of a result as one object. */
-static json_t *
-benchmark_row(const json_t *result, json_int_t i)
-{
-	static const char *const names[] = {"spec", "raw-mean", "std", "best", "worst", "runs"};
-	json_t *row = json_object();
-	for (size_t k = 0; k < ARRAY_SIZE(names); k++)
-		json_object_set_new(row, names[k], json_string(value_case_text(result, "benchmark", i, names[k])));
-	return row;
-}
-
-/* Marks benchmarks whose times include a compiler's work. */
-static void
-report_compiled(const struct term *term, const json_t *result, json_int_t count)
-{
-	for (json_int_t i = 0; i < count; i++) {
-		if (!*value_case_text(result, "benchmark", i, "compiled"))
-			continue;
-		fputs("    ", term->out);
-		term_put(term, STYLE_YELLOW, "compiled while measured");
-		fputs("; call it once for each shape before: ", term->out);
-		term_sanitize(term->out, value_case_text(result, "benchmark", i, "spec"), 0);
-		fputc('\n', term->out);
-	}
-}
-
-/* Explains why a mean is uncertain, and what would help. */
-static void
-report_wide(const struct term *term, const json_t *result, json_int_t count)
-{
-	for (json_int_t i = 0; i < count; i++) {
-		struct value_case benchmark = value_case(result, "benchmark", i);
-		double best = value_of_case(result, "benchmark", i, "best"),
-			   runs = value_of_case(result, "benchmark", i, "runs");
-		double worst = value_of_case(result, "benchmark", i, "worst");
-		char shortest[FORMAT_SIZE], longest[FORMAT_SIZE];
-		if (!(benchmark.off > REPORT_WIDE * benchmark.mean))
-			continue;
-		fputs("    ", term->out);
-		term_put(term, STYLE_YELLOW, "wide interval");
-		format_ns(best, shortest);
-		format_ns(worst, longest);
-		if (runs < REPORT_FEW_RUNS)
-			fprintf(term->out, " of only %.0f calls, because no more fitted into the time of a benchmark: ", runs);
-		else
-			fprintf(term->out,
-				": its calls took from %s to %s. Do one-time work, such as compiling, in a first call for each shape; "
-				"if the difference stays, other work uses the device: ",
-				shortest, longest);
-		term_sanitize(term->out, benchmark.spec, 0);
-		fputc('\n', term->out);
-	}
-}
-
-static void
-report_benchmarks(const struct term *term, const json_t *result, bool verbose)
-{
-	static const struct view_column columns[] = {COLUMN_CUT("case", "{spec}"), COLUMN_RIGHT("mean", "{shown}"),
-		SPARE_COLUMN_RIGHT(6, "ratio", "{quotient}"), SPARE_COLUMN_RIGHT(4, "raw mean", "{raw-mean?{raw-mean:ns}}"),
-		SPARE_COLUMN_RIGHT(5, "std", "{std?{std:ns}}"), SPARE_COLUMN_RIGHT(3, "best", "{best?{best:ns}}"),
-		SPARE_COLUMN_RIGHT(2, "worst", "{worst?{worst:ns}}"), SPARE_COLUMN_RIGHT(1, "runs", "{runs}")};
-	AUTO_JSON json_t *rows = json_array();
-	json_int_t count = value_case_count(result, "benchmark");
-	bool uncalibrated = false;
-	for (json_int_t i = 0; i < count; i++) {
-		char mean[FORMAT_SIZE], ratio[FORMAT_SIZE] = "";
-		struct value_case benchmark = value_case(result, "benchmark", i);
-		if (!isfinite(benchmark.mean))
-			continue;
-		uncalibrated = uncalibrated || benchmark.uncalibrated;
-		format_ns_error(benchmark.mean, benchmark.off, mean);
-		if (isfinite(benchmark.ratio))
-			snprintf(ratio, sizeof(ratio), "%.4g", benchmark.ratio);
-		json_t *row = benchmark_row(result, i);
-		json_object_set_new(row, "shown", json_string(mean));
-		json_object_set_new(row, "quotient", json_string(ratio));
-		json_array_append_new(rows, row);
-	}
-	if (json_array_size(rows) > 0)
-		TABLE_PRINT(term, columns, rows, 4);
-	if (uncalibrated)
-		fputs(
-			"    uncalibrated: the device is not calibrated for this leaderboard, so its times vary more\n", term->out);
-	report_compiled(term, result, count);
-	report_wide(term, result, count);
-	for (json_int_t i = 0; i < count; i++) {
-		struct value_case benchmark = value_case(result, "benchmark", i);
-		if (strcmp(benchmark.status, "fail") != 0)
-			continue;
-		mark_line(term, false, 4, benchmark.spec);
-		term_block(term->out, benchmark.error, 8, REPORT_OUTPUT_LINES);
-		if (verbose)
-			term_block(term->out, benchmark.message, 8, REPORT_OUTPUT_LINES);
-	}
-}
+/* ---- cases ---- */
 
 char *
 report_decode(const char *text)
@@ -228,17 +94,134 @@ report_decode(const char *text)
 	return report;
 }
 
+json_t *
+report_cases(const json_t *result, const char *kind, json_int_t most)
+{
+	static const char *const names[] = {"spec", "status", "error", "message", "report", "mean", "raw-mean", "std",
+		"best", "worst", "runs", "err", "ratio", "calibrated", "compiled"};
+	json_t *cases = json_array();
+	AUTO_JSON json_t *seen = json_object();
+	json_int_t count = value_case_count(result, kind);
+	for (json_int_t i = 0; i < count && i < most; i++) {
+		char mean[FORMAT_SIZE];
+		struct value_case one = value_case(result, kind, i);
+		if (!*one.status && !*one.spec && !isfinite(one.mean))
+			break; /* the run ended before this case */
+		AUTO_FREE char *why = xasprintf("%s\n%s", one.error, one.message);
+		format_ns_error(one.mean, one.off, mean);
+		json_t *row = json_pack("{s:I, s:s}", "number", i + 1, "shown", mean);
+		for (size_t k = 0; k < ARRAY_SIZE(names); k++)
+			json_object_set_new(row, names[k], json_string(value_case_text(result, kind, i, names[k])));
+		if (*one.error || *one.message)
+			json_object_update_new(row, json_pack("{s:O?}", "as", json_object_get(seen, why)));
+		json_object_update_missing_new(seen, json_pack("{s:I}", why, i + 1));
+		json_array_append_new(cases, row);
+	}
+	return cases;
+}
+
+/* Prints why a test did not pass, with details if verbose; after an equal failure only a reference to that test. */
+static void
+report_why(const struct term *term, const json_t *test, bool verbose)
+{
+	const char *error = json_text_or_empty(test, "error");
+	template_put(term, "{as?        as test {as}\n}", test, NULL);
+	if (member_int(test, "as"))
+		return;
+	term_block(term->out, error, 8, REPORT_OUTPUT_LINES);
+	if (verbose || !*error)
+		term_block(term->out, json_text_or_empty(test, "message"), 8, REPORT_OUTPUT_LINES);
+}
+
+static void
+report_tests(const struct term *term, const json_t *result, bool verbose)
+{
+	AUTO_JSON json_t *tests = report_cases(result, "test", REPORT_CASES_MAX);
+	json_array_each(tests, test) {
+		mark_line(term, member_is(test, "status", "pass"), 4, json_text_or_empty(test, "spec"));
+		if (!*json_text_or_empty(test, "status"))
+			fputs("        it did not finish\n", term->out);
+		report_why(term, test, verbose);
+	}
+}
+
+/* Marks benchmarks whose times include a compiler's work. */
+static void
+report_compiled(const struct term *term, const json_t *cases)
+{
+	json_array_each(cases, one) {
+		if (!*json_text_or_empty(one, "compiled"))
+			continue;
+		fputs("    ", term->out);
+		term_put(term, STYLE_YELLOW, "compiled while measured");
+		template_put(term, "; call it once for each shape before: {spec}\n", one, NULL);
+	}
+}
+
+/* Explains why a mean is uncertain, and what would help. */
+static void
+report_wide(const struct term *term, const json_t *cases)
+{
+	json_array_each(cases, one) {
+		double runs = value_number(one, "runs");
+		if (isfinite(value_number(one, "ratio")) ||
+			!(value_number(one, "err") > REPORT_WIDE * value_number(one, "mean")))
+			continue;
+		fputs("    ", term->out);
+		term_put(term, STYLE_YELLOW, "wide interval");
+		if (runs < REPORT_FEW_RUNS)
+			fprintf(term->out, " of only %.0f calls, because no more fitted into the time of a benchmark: ", runs);
+		else
+			template_put(term,
+				": its calls took from {best:ns} to {worst:ns}. Do one-time work, such as compiling, in a first call "
+				"for "
+				"each shape; if the difference stays, other work uses the device: ",
+				one, NULL);
+		template_put(term, "{spec}\n", one, NULL);
+	}
+}
+
+static void
+report_benchmarks(const struct term *term, const json_t *cases, bool verbose)
+{
+	static const struct view_column columns[] = {COLUMN_CUT("case", "{spec}"), COLUMN_RIGHT("mean", "{shown}"),
+		SPARE_COLUMN_RIGHT(6, "ratio", "{quotient}"), SPARE_COLUMN_RIGHT(4, "raw mean", "{raw-mean?{raw-mean:ns}}"),
+		SPARE_COLUMN_RIGHT(5, "std", "{std?{std:ns}}"), SPARE_COLUMN_RIGHT(3, "best", "{best?{best:ns}}"),
+		SPARE_COLUMN_RIGHT(2, "worst", "{worst?{worst:ns}}"), SPARE_COLUMN_RIGHT(1, "runs", "{runs}")};
+	AUTO_JSON json_t *rows = json_array();
+	json_array_each(cases, one) {
+		double ratio = value_number(one, "ratio");
+		if (isfinite(ratio))
+			json_object_set_new(one, "quotient", json_sprintf("%.4g", ratio));
+		if (isfinite(value_number(one, "mean")))
+			json_array_append(rows, one);
+	}
+	if (json_array_size(rows) > 0)
+		TABLE_PRINT(term, columns, rows, 4);
+	if (list_find(rows, "calibrated", "no"))
+		fputs(
+			"    uncalibrated: the device is not calibrated for this leaderboard, so its times vary more\n", term->out);
+	report_compiled(term, cases);
+	report_wide(term, cases);
+	json_array_each(cases, one) {
+		if (!member_is(one, "status", "fail"))
+			continue;
+		mark_line(term, false, 4, json_text_or_empty(one, "spec"));
+		term_block(term->out, json_text_or_empty(one, "error"), 8, REPORT_OUTPUT_LINES);
+		if (verbose)
+			term_block(term->out, json_text_or_empty(one, "message"), 8, REPORT_OUTPUT_LINES);
+	}
+}
+
 /* Prints the harness's own report of each benchmark, and the profiler's. */
 static void
-report_profiles(const struct term *term, const json_t *result)
+report_profiles(const struct term *term, const json_t *result, const json_t *cases)
 {
-	json_int_t count = value_case_count(result, "benchmark");
-	for (json_int_t i = 0; i < count; i++) {
-		struct value_case benchmark = value_case(result, "benchmark", i);
-		AUTO_FREE char *text = report_decode(benchmark.report);
+	json_array_each(cases, one) {
+		AUTO_FREE char *text = report_decode(json_text_or_empty(one, "report"));
 		if (!text)
 			continue;
-		mark_line(term, true, 4, benchmark.spec);
+		mark_line(term, true, 4, json_text_or_empty(one, "spec"));
 		term_block(term->out, text, 6, REPORT_LOG_LINES);
 	}
 	AUTO_FREE char *report = report_decode(json_text_or_empty(result, "profile.report"));
@@ -332,9 +315,10 @@ report_run(const struct term *term, const json_t *run, bool verbose)
 	template_put(term, "{cut?      the report of the job was too long; left out here: {cut}\n}", run, NULL);
 	term_block(term->out, json_text_or_empty(run, "artifacts_cut"), 6, REPORT_OUTPUT_LINES);
 	report_tests(term, result, verbose);
-	report_benchmarks(term, result, verbose);
+	AUTO_JSON json_t *cases = report_cases(result, "benchmark", REPORT_CASES_MAX);
+	report_benchmarks(term, cases, verbose);
 	report_remarks(term, json_object_get(run, "remarks"));
-	report_profiles(term, result);
+	report_profiles(term, result, cases);
 	if (passed)
 		return;
 	AUTO_FREE char *errors = condense_tracebacks(value_log(run, "stderr"));
@@ -400,15 +384,8 @@ report_rerun(const struct term *term, const json_t *job)
 static void
 report_place(const struct term *term, const json_t *job)
 {
-	char begins[FORMAT_SIZE];
-	if (!json_is_integer(json_object_get(job, "place")))
-		return;
-	template_put(term, "  queue: {place?{place} before it|next}", job, NULL);
-	if (member_int(job, "wait_s") > 0) {
-		format_wait(member_int(job, "wait_s"), begins);
-		fprintf(term->out, ", begins %s", begins);
-	}
-	fputc('\n', term->out);
+	if (json_is_integer(json_object_get(job, "place")))
+		template_put(term, "  queue: {place?{place} before it|next}{wait_s?, begins {wait_s:wait}}\n", job, NULL);
 }
 
 void
@@ -460,4 +437,43 @@ report_head(const struct term *term, const json_t *submission)
 		term_put(term, STYLE_RED, "Marked as a cheat. Reason: ");
 		template_put(term, "{flagged}\n", submission, NULL);
 	}
+}
+
+json_t *
+report_timing(const json_t *timing, double *ret_ns)
+{
+	/* The members of "parts", in the order of time. */
+	static const struct part {
+		const char *key, *name, *meaning;
+	} parts[] = {
+		{"earlier_ns", "earlier", "attempts without a verdict"},
+		{"queue_ns", "queue", "until a unit of the device was free"},
+		{"plan_ns", "plan", "planned and marked as running"},
+		{"transfer_ns", "transfer", "to the machine and back"},
+		{"build_ns", "build", "compiled, or found in the cache"},
+		{"prepare_ns", "prepare", "prepare steps"},
+		{"wait_ns", "wait", "on the machine, for the device or for a turn to build"},
+		{"start_ns", "start", "folders and sandboxes made, programs started"},
+		{"compile_ns", "compile", "compilers in the task's programs, as far as their caches show it"},
+		{"run_ns", "run", "the task's programs"},
+		{"collect_ns", "collect", "sandboxes removed, outputs taken over"},
+		{"other_ns", "other", "between the steps"},
+		{"record_ns", "record", "until the verdict was stored"},
+	};
+	json_t *rows = json_array();
+	const json_t *given = json_object_get(timing, "parts");
+	double total = 0, at = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		total += (double)member_int(given, parts[i].key);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		double ns = (double)member_int(given, parts[i].key), share = 100 * ns / total;
+		if (ns <= 0)
+			continue;
+		json_array_append_new(rows,
+			json_pack("{s:i, s:s, s:s, s:f, s:o, s:o}", "number", (int)i, "name", parts[i].name, "meaning",
+				parts[i].meaning, "ns", ns, "share", json_sprintf("%.1f", share), "at", json_sprintf("%.1f", at)));
+		at += share;
+	}
+	*ret_ns = total;
+	return rows;
 }

@@ -3,8 +3,6 @@
 #pragma once
 
 #include "common/term.h"
-#include "common/value.h"
-
 #include <jansson.h>
 
 /*
@@ -21,15 +19,21 @@ void report_job(const struct term *term, const json_t *job, const char *device, 
 /* Whether the message of a failed step of "compilation" says more than its output, of which it may be a part. */
 bool report_step_says(const json_t *step);
 /*
- * The number of an earlier test with the same error and message; 0: there is none, or it has neither. seen: an object,
- * empty before the first test of a run, in which this test is noted under its own number, which is from 1.
+ * The cases of a result that have begun, at most so many of them: their members, "" where there is none, "number", from 1,
+ * "shown": the mean with its error, and "as": the number of an earlier case with the same error and message, else null or
+ * missing. kind: "test" or "benchmark". New reference.
  */
-json_int_t report_same_failure(json_t *seen, const struct value_case *test, json_int_t number);
+json_t *report_cases(const json_t *result, const char *kind, json_int_t most);
 /*
  * Whether the failed cases of a run say all that its message says: how many failed, and what is wrong with the first.
  * They do not name a limit that the run reached.
  */
 bool report_is_said_by_cases(const json_t *run);
+/*
+ * How "timing" of a job was spent: [{"name", "meaning", "ns", "share": its percent, "at": those of the parts before, "number": of the
+ * part}], in the order of time, and their sum. New reference.
+ */
+json_t *report_timing(const json_t *timing, double *ret_ns);
 /* Decodes a profile's report in a result: base64 with `*` in place of `/`. New string; NULL: it is empty or invalid. */
 char *report_decode(const char *text);
 /* The name of an element of "runs": "ranked run", "profile.0". New string. */

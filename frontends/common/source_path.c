@@ -9,12 +9,15 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 
+#define PARTS_MAX 1000 /* of a text: what follows is one part */
+#define LINE_DIGITS 6
 #define FOLDER "/job/" /* a job's folder in its sandbox */
 
 static bool
@@ -46,28 +49,40 @@ scope_follows(const char *text, const char *begin, const char *at)
 	return (begin == text || begin[-1] == '\n') && (strncmp(at, ": In ", 5) == 0 || strncmp(at, ": At ", 5) == 0);
 }
 
-/* Writes the place that begins here; returns the text after it. */
+/* Ends a part of a text; parts NULL: it is one, in `out`. */
+static void
+end_part(json_t *parts, struct buf *out, long line)
+{
+	if (!parts || !out->len)
+		return;
+	json_array_append_new(parts,
+		json_pack("{s:s%, s:o}", "text", out->data, out->len, "line", line > 0 ? json_integer(line) : json_null()));
+	buf_free(out);
+}
+
+/* Writes the place that begins here, as a part of its own; returns the text after it. */
 static const char *
-put_place(struct buf *out, const char *path, const char *at)
+put_place(json_t *parts, struct buf *out, const char *path, const char *at)
 {
 	size_t skip = 0;
 	bool python = false;
 	(void)line_follows(at, &skip, &python);
-	buf_adds(out, path);
-	if (python) {
-		buf_add(out, at, skip);
-		return at + skip;
-	}
 	size_t digits = strspn(at + skip, "0123456789");
-	buf_adds(out, ":");
+	end_part(parts, out, 0);
+	buf_adds(out, path);
+	if (python)
+		buf_add(out, at, skip);
+	else
+		buf_adds(out, ":");
 	buf_add(out, at + skip, digits);
+	end_part(parts, out, digits <= LINE_DIGITS ? strtol(at + skip, NULL, 10) : 0);
 	return at + skip + digits + (*at == '(' && at[skip + digits] == ')');
 }
 
-char *
-source_path_put(const char *text, const char *name, const char *path)
+/* Writes a text with the path in it. */
+static void
+put_text(json_t *parts, struct buf *out, const char *text, const char *name, const char *path)
 {
-	struct buf out = {0};
 	size_t len = strlen(name), folder = strlen(FOLDER), skip;
 	bool python;
 	for (const char *at = text, *found; len > 0 && (found = strstr(at, name)); text = at) {
@@ -78,17 +93,34 @@ source_path_put(const char *text, const char *name, const char *path)
 		at = found + len;
 		bool scope = whole && scope_follows(text, begin, at);
 		if (!scope && (!whole || !line_follows(at, &skip, &python))) {
-			buf_add(&out, text, (size_t)(at - text));
+			buf_add(out, text, (size_t)(at - text));
 			continue;
 		}
-		buf_add(&out, text, (size_t)(begin - text));
+		buf_add(out, text, (size_t)(begin - text));
 		if (scope)
-			buf_adds(&out, path);
+			buf_adds(out, path);
 		else
-			at = put_place(&out, path, at);
+			at = put_place(json_array_size(parts) < PARTS_MAX ? parts : NULL, out, path, at);
 	}
-	buf_adds(&out, text);
+	buf_adds(out, text);
+	end_part(parts, out, 0);
+}
+
+char *
+source_path_put(const char *text, const char *name, const char *path)
+{
+	struct buf out = {0};
+	put_text(NULL, &out, text, name, path);
 	return buf_take(&out);
+}
+
+json_t *
+source_path_parts(const char *text, const char *name, const char *path)
+{
+	AUTO_BUF struct buf out = {0};
+	json_t *parts = json_array();
+	put_text(parts, &out, text, name, path);
+	return parts;
 }
 
 json_t *

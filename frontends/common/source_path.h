@@ -13,5 +13,7 @@
  * Also replaces "name: In function" at the beginning of a line. New string.
  */
 char *source_path_put(const char *text, const char *name, const char *path);
+/* Such a text with these places as parts of their own: [{"text", "line": of the file, or null}]. New reference. */
+json_t *source_path_parts(const char *text, const char *name, const char *path);
 /* A copy of a value in which source_path_put has changed every string. New reference. */
 json_t *source_path_put_all(const json_t *value, const char *name, const char *path);

@@ -42,15 +42,7 @@ find_member(const struct scope *scope, const char *path, size_t len)
 		path += 5;
 		len -= 5;
 	}
-	while (len > 0 && value) {
-		const char *dot = memchr(path, '.', len);
-		size_t size = dot ? (size_t)(dot - path) : len;
-		AUTO_FREE char *name = xstrndup(path, size);
-		value = json_object_get(value, name);
-		path += size + (dot != NULL);
-		len -= size + (dot != NULL);
-	}
-	return value;
+	return json_at(value, path, len);
 }
 
 static double
@@ -71,7 +63,8 @@ static bool
 is_equal(const json_t *value, const char *text, size_t len)
 {
 	AUTO_FREE char *wanted = xstrndup(text, len);
-	const char *found = json_string_value(value);
+	AUTO_FREE char *number = json_is_integer(value) ? xasprintf("%lld", (long long)json_integer_value(value)) : NULL;
+	const char *found = number ? number : json_string_value(value);
 	return (found && strcmp(found, wanted) == 0) || list_has_text(value, wanted);
 }
 
@@ -138,7 +131,7 @@ format_until(const char *time, char text[FORMAT_SIZE])
 static void
 put_first_line(const struct scope *scope, const char *text)
 {
-	AUTO_FREE char *lines = format_unwrapped(text);
+	AUTO_FREE char *lines = format_unwrapped(text + strspn(text, "# \n")); /* without the mark of a heading */
 	lines[strcspn(lines, "\n")] = '\0';
 	term_sanitize(scope->term->out, lines, 0);
 }
@@ -155,6 +148,10 @@ put_value(const struct scope *scope, const json_t *value, const char *format, si
 		format_ns(value_of(value), text);
 	else if (IS("score"))
 		format_score(scope->object, value_of(value), text);
+	else if (IS("change"))
+		format_difference(value_of(value), json_is_false(json_object_get(scope->object, "significant")), text);
+	else if (IS("wait"))
+		format_wait((int64_t)value_of(value), text);
 	else if (IS("bytes"))
 		format_bytes(value_of(value), text);
 	else if (IS("time"))

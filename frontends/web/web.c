@@ -30,7 +30,7 @@
 #include "web/api/operations.h"
 #include "web/api/pages.h"
 #include "web/visit/respond.h"
-#include "web/site/parts.h"
+#include "web/site/site.h"
 #include "web/visit/visit.h"
 #include "web/visit/web.h"
 
@@ -117,7 +117,7 @@ struct frontend {
 };
 
 const struct site_page *const site_parts[] = {pages_boards, pages_board, pages_live, pages_task, pages_submit,
-	pages_submission, pages_diff, pages_user, pages_devices, pages_operator, pages_join, pages_docs, NULL};
+	pages_submission, pages_diff, pages_user, pages_devices, pages_operator, pages_docs, NULL};
 
 /* ---- routes ---- */
 

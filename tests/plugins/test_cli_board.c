@@ -415,9 +415,9 @@ test_diff(void **arg)
 			"significant", 1, "spec", "n: 2", "a", "b", "mean", 3e-3, "percent", "significant"));
 	assert_int_equal(RUN(state, "submission", "diff", "12", "15"), 0);
 	HAS(state->out, "\n--- 12/a.py\n+++ 15/b.py\n@@ -1 +1 @@\n-a\n+b\n\nCPU  ranked\n");
-	HAS(state->out, "  n: 1   2.000 ± 0.100 µs  1.000 µs  -50.0 %, significant\n");
+	HAS(state->out, "  n: 1   2.000 ± 0.100 µs  1.000 µs  50.0 % less time, significant\n");
 	HAS(state->out, "  n: 2                  –  3.000 ms\n");
-	HAS(state->out, "  score          2.000 µs  1.000 µs  -50.0 %\n");
+	HAS(state->out, "  score          2.000 µs  1.000 µs  50.0 % less time\n");
 }
 
 /* Several tests that fail alike say why once. */

@@ -385,6 +385,24 @@ test_durations(void **state)
 }
 
 static void
+test_differences(void **state)
+{
+	static const struct {
+		double percent;
+		bool is_noise;
+		const char *words;
+	} known[] = {{-12.54, false, "12.5 % less time"}, {0.5, false, "0.50 % more time"}, {0.001, false, "the same"},
+		{-98.7, false, "76.9 times as fast"}, {1286.2, false, "13.9 times the time"},
+		{-0.31, true, "-0.31 %, within noise"}, {0, true, "0 %, within noise"}, {NAN, false, ""}};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+		char text[FORMAT_SIZE];
+		format_difference(known[i].percent, known[i].is_noise, text);
+		assert_string_equal(text, known[i].words);
+	}
+}
+
+static void
 assert_relative(int64_t seconds, const char *expected)
 {
 	char text[FORMAT_SIZE];
@@ -452,6 +470,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_template),
 	cmocka_unit_test(test_ranks),
 	cmocka_unit_test(test_durations),
+	cmocka_unit_test(test_differences),
 	cmocka_unit_test(test_times),
 	cmocka_unit_test(test_choices),
 };

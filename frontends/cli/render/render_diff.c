@@ -54,28 +54,13 @@ time_text(const json_t *side, const char *value)
 	return json_string(text);
 }
 
-/* Makes "-12.5 %" or "13.9 times", with a note on whether this can be chance. */
-static json_t *
-change_text(const json_t *row)
-{
-	double percent = value_number(row, "percent");
-	const json_t *significant = json_object_get(row, "significant");
-	char change[FORMAT_SIZE];
-	if (!isfinite(percent))
-		return json_string("");
-	format_change(percent, change);
-	return json_sprintf("%s%s", change,
-		json_is_true(significant)    ? ", significant"
-		: json_is_false(significant) ? ", within the error"
-									 : "");
-}
-
 /* Makes a row of the table from a row of the answer; `value` of a and b are its times. */
 static json_t *
 table_row(const char *spec, const json_t *row, const char *value)
 {
-	return json_pack("{s:s, s:o, s:o, s:o}", "case", spec, "a", time_text(json_object_get(row, "a"), value), "b",
-		time_text(json_object_get(row, "b"), value), "change", change_text(row));
+	AUTO_FREE char *change = template_text("{percent:change}{significant?, significant}", row, NULL);
+	return json_pack("{s:s, s:o, s:o, s:s}", "case", spec, "a", time_text(json_object_get(row, "a"), value), "b",
+		time_text(json_object_get(row, "b"), value), "change", change);
 }
 
 static void

@@ -94,52 +94,6 @@ render_submission_report(struct run *run, const json_t *submission)
 
 /* ---- where the time went ---- */
 
-/* The members of "parts", in the order of time. */
-static const struct part {
-	const char *key, *name, *meaning;
-} parts[] = {
-	{"earlier_ns", "earlier", "attempts without a verdict"},
-	{"queue_ns", "queue", "until a unit of the device was free"},
-	{"plan_ns", "plan", "planned and marked as running"},
-	{"transfer_ns", "transfer", "to the machine and back"},
-	{"build_ns", "build", "compiled, or found in the cache"},
-	{"prepare_ns", "prepare", "prepare steps"},
-	{"wait_ns", "wait", "on the machine, for the device or for a turn to build"},
-	{"start_ns", "start", "folders and sandboxes made, programs started"},
-	{"compile_ns", "compile", "compilers in the task's programs, as far as their caches show it"},
-	{"run_ns", "run", "the task's programs"},
-	{"collect_ns", "collect", "sandboxes removed, outputs taken over"},
-	{"other_ns", "other", "between the steps"},
-	{"record_ns", "record", "until the verdict was stored"},
-};
-
-static double
-total_of(const json_t *job_parts)
-{
-	double total = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
-		total += (double)member_int(job_parts, parts[i].key);
-	return total;
-}
-
-static void
-show_parts(const struct term *term, const json_t *job_parts, double total)
-{
-	static const struct view_column columns[] = {COLUMN_CUT("part", "{part}"), COLUMN_RIGHT("time", "{ns:ns}"),
-		COLUMN_RIGHT("share", "{share}"), COLUMN_CUT("meaning", "{meaning}")};
-	AUTO_JSON json_t *rows = json_array();
-	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
-		char share[FORMAT_SIZE];
-		double ns = (double)member_int(job_parts, parts[i].key);
-		if (ns <= 0)
-			continue;
-		snprintf(share, sizeof(share), "%.1f %%", 100 * ns / total);
-		json_array_append_new(rows, json_pack("{s:s, s:f, s:s, s:s}", "part", parts[i].name, "ns", ns, "share", share,
-										"meaning", parts[i].meaning));
-	}
-	TABLE_PRINT(term, columns, rows, 2);
-}
-
 static void
 show_steps(const struct term *term, const json_t *steps)
 {
@@ -167,9 +121,12 @@ has_secret_runs(const json_t *job)
 static void
 show_job(const struct term *term, const json_t *job)
 {
+	static const struct view_column columns[] = {COLUMN_CUT("part", "{name}"), COLUMN_RIGHT("time", "{ns:ns}"),
+		COLUMN_RIGHT("share", "{share} %"), COLUMN_CUT("meaning", "{meaning}")};
 	char time[FORMAT_SIZE];
-	const json_t *timing = json_object_get(job, "timing"), *job_parts = json_object_get(timing, "parts");
-	double total = total_of(job_parts);
+	double total = 0;
+	const json_t *timing = json_object_get(job, "timing");
+	AUTO_JSON json_t *parts = report_timing(timing, &total);
 	term_put(term, STYLE_BOLD, json_text_or_empty(job, "device"));
 	if (total <= 0) {
 		bool open = !*json_text_or_empty(job, "ended");
@@ -179,7 +136,7 @@ show_job(const struct term *term, const json_t *job)
 	format_ns(total, time);
 	fprintf(term->out, "  %s from acceptance to verdict%s\n", time,
 		has_secret_runs(job) ? ", without the secret runs, whose times are not shown" : "");
-	show_parts(term, job_parts, total);
+	TABLE_PRINT(term, columns, parts, 2);
 	show_steps(term, json_object_get(timing, "steps"));
 }
 

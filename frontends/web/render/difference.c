@@ -13,19 +13,6 @@
 
 #define DECIMAL 10
 
-/* How a line is shown, by its first character. */
-struct line_kind {
-	char first;
-	const char *class, *sign;
-	bool before, after; /* the text that has it */
-};
-
-static const struct line_kind kinds[] = {
-	{'+', "added", "+", false, true},
-	{'-', "removed", "−", true, false},
-	{' ', "context", "", true, true},
-};
-
 static void
 add_note(struct buf *html, const char *text, size_t size)
 {
@@ -44,13 +31,15 @@ add_number(struct buf *html, bool has, long *number)
 		buf_adds(html, "<td class=\"number\"></td>");
 }
 
+/* A line that one of the texts has, or both. */
 static void
-add_line(struct buf *html, const struct line_kind *kind, const char *text, size_t size, long numbers[2])
+add_line(struct buf *html, char sign, const char *text, size_t size, long numbers[2])
 {
-	buf_printf(html, "<tr class=\"%s\">", kind->class);
-	add_number(html, kind->before, &numbers[0]);
-	add_number(html, kind->after, &numbers[1]);
-	buf_printf(html, "<td class=\"sign\">%s</td><td class=\"text\">", kind->sign);
+	const char *class = sign == '+' ? "added" : sign == '-' ? "removed" : "context";
+	buf_printf(html, "<tr class=\"%s\">", class);
+	add_number(html, sign != '+', &numbers[0]);
+	add_number(html, sign != '-', &numbers[1]);
+	buf_printf(html, "<td class=\"sign\">%s</td><td class=\"text\">", sign == '+' ? "+" : sign == '-' ? "−" : "");
 	mustache_escape(html, text, size);
 	buf_adds(html, "</td></tr>\n");
 }
@@ -64,15 +53,11 @@ add_unified(struct buf *html, const char *line, size_t size, long numbers[2])
 		numbers[0] = strtol(line + strlen("@@ -"), NULL, DECIMAL);
 		numbers[1] = after ? strtol(after, NULL, DECIMAL) : 0;
 		add_note(html, line, size);
-		return;
-	}
-	for (size_t i = 0; numbers[1] >= 0 && i < ARRAY_SIZE(kinds); i++)
-		if (*line == kinds[i].first) {
-			add_line(html, &kinds[i], line + 1, size - 1, numbers);
-			return;
-		}
-	if (*line == '\\')
+	} else if (*line == '\\') {
 		add_note(html, line + 1, size - 1);
+	} else if (numbers[1] >= 0 && size > 0 && strchr("+- ", *line)) {
+		add_line(html, *line, line + 1, size - 1, numbers);
+	}
 }
 
 void

@@ -4,18 +4,22 @@
 
 #include "web/render/mustache.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <kainjow/mustache.hpp>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <vector>
 
 extern "C" {
+#include "base/json_access.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+#include "common/format.h"
 #include "common/template.h"
 #include "http/percent.h"
 #include "frontends/web/render/templates_data.h"
@@ -44,18 +48,8 @@ namespace
 
 // What a text begins with that is only escaped, and a sentence: no UTF-8 has these bytes.
 constexpr char as_it_is = '\xff', sentence = '\xfe';
-constexpr uint32_t first_printable = 0x20, first_c1 = 0x7f, last_c1 = 0x9f;
+constexpr std::size_t said_max = 4 << 10; // bytes of what is said about a case
 const char replacement[] = "\xef\xbf\xbd";
-
-bool
-is_shown(const char *at, std::size_t size)
-{
-	uint32_t character = utf8_code_point(at, size);
-	if (character == '\n' || character == '\t')
-		return true;
-	return character >= first_printable && !(character >= first_c1 && character <= last_c1) &&
-		   !utf8_is_invisible(character);
-}
 
 // Appends a text; whole: also what is invisible in it. It ends where it is not UTF-8.
 void
@@ -67,7 +61,7 @@ add_escaped(std::string &html, const char *at, const char *end, bool whole)
 			break;
 		if (size == 1 && *at && std::strchr("&<>\"'", *at))
 			html += "&#" + std::to_string(static_cast<int>(*at)) + ";";
-		else if (whole || is_shown(at, size))
+		else if (whole || utf8_is_shown(at, size))
 			html.append(at, size);
 		else
 			html += replacement;
@@ -119,6 +113,54 @@ language_of(const char *file_name)
 	return found == known.end() ? "none" : found->second;
 }
 
+// How a change of a time is shown. What is known to be uncertain is neither good nor bad; where nothing is known, it counts.
+const char *
+tone_of(const json_t *change, double percent)
+{
+	const json_t *significant = json_object_get(change, "significant");
+	if (json_is_false(significant) || json_is_null(significant) || std::fabs(percent) < FORMAT_SAME)
+		return "quiet";
+	return percent < 0 ? "good" : "bad";
+}
+
+// Makes the text of a format that pages alone have; false: it is one of views.
+bool
+format_own(const std::string &format, const json_t *owner, const json_t *value, std::string &made)
+{
+	const char *text = json_is_string(value) ? json_string_value(value) : "";
+	std::size_t size = std::strlen(text), shown = utf8_cut(text, size, said_max);
+	if (format == ":raw")
+		made = as_it_is + std::string(text);
+	else if (format == ":sentence")
+		made = sentence + std::string(text);
+	else if (format == ":said")
+		made = std::string(text, shown) + (shown < size ? " …" : "");
+	else if (format == ":path")
+		made = segment_of(text);
+	else if (format == ":language")
+		made = language_of(text);
+	else if (format == ":tone")
+		made = tone_of(owner, json_number_value(value));
+	else
+		return false;
+	return true;
+}
+
+// A template with its partials, but for the ends of their last lines, in place, so that they are parsed with it.
+std::string
+with_partials(const std::string &text)
+{
+	std::string made;
+	std::size_t from = 0, at, end;
+	while ((at = text.find("{{>", from)) != text.npos && (end = text.find("}}", at)) != text.npos) {
+		const char *found = mustache_text(text.substr(at + 3, end - at - 3).c_str());
+		const std::string partial(found ? found : "");
+		made.append(text, from, at - from).append(with_partials(partial.substr(0, partial.rfind('\n'))));
+		from = end + 2;
+	}
+	return made.append(text, from, text.npos);
+}
+
 // The values that Mustache asks for by their names. What it hands out lives as long as this.
 class json_context : public kainjow::mustache::basic_context<std::string>
 {
@@ -154,28 +196,21 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 		std::size_t len = std::strcspn(name.c_str(), ":?=#@*");
 		const std::string path = name.substr(0, len), rest = name.substr(len);
 		const json_t *owner = nullptr, *value = find(path, &owner);
-		bool is_missing = !value && path[0] == '.';
-		if ((!owner || is_missing) && unknown.empty())
+		std::string made;
+		if ((!owner || (!value && path[0] == '.')) && unknown.empty())
 			unknown = path;
 		if (rest == "*")
 			return keep_rows(value);
-		if (rest == ":raw" && json_is_string(value))
-			return keep(data(as_it_is + std::string(json_string_value(value))), value);
-		if (rest == ":path" && json_is_string(value))
-			return keep(data(segment_of(json_string_value(value))), value);
-		if (rest == ":language")
-			return keep(data(std::string(language_of(json_is_string(value) ? json_string_value(value) : ""))), value);
-		if (rest == ":sentence" && json_is_string(value))
-			return keep(data(sentence + std::string(json_string_value(value))), value);
+		if (rest.compare(0, 2, "==") == 0)
+			return keep(data(value && json_equal(value, find(rest.substr(2), &owner))), value);
 		if (!rest.empty() && owner)
-			return keep(cell_of(owner, path, rest, value), value);
+			return keep(format_own(rest, owner, value, made) ? data(made) : cell_of(owner, path, rest, value), value);
 		return value ? keep(data_of(value), value) : nullptr;
 	}
 
-	const data *get_partial(const std::string &name) const override
+	const data *get_partial(const std::string &) const override
 	{
-		const char *text = mustache_text(name.c_str());
-		return text ? keep(data(std::string(text)), nullptr) : nullptr;
+		return nullptr;
 	}
 
   private:
@@ -210,21 +245,19 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 	const json_t *find(const std::string &path, const json_t **ret_owner) const
 	{
 		bool is_inner = path[0] == '.';
-		std::size_t dot = path.find('.', is_inner);
+		std::istringstream names(path.substr(is_inner));
+		std::string name;
 		if (path == ".")
 			return *ret_owner = stack.back();
-		const std::string first = path.substr(is_inner, dot == std::string::npos ? dot : dot - is_inner);
+		std::getline(names, name, '.');
 		for (auto level = stack.rbegin(); level != stack.rend(); ++level) {
-			const json_t *value = json_object_get(*level, first.c_str());
+			const json_t *value = json_object_get(*level, name.c_str());
 			if (!value && !(is_inner && json_is_object(*level)))
 				continue;
 			*ret_owner = *level;
-			while (dot != std::string::npos && *ret_owner) {
-				std::size_t next = path.find('.', dot + 1);
-				const std::string member = path.substr(dot + 1, next == std::string::npos ? next : next - dot - 1);
+			while (*ret_owner && std::getline(names, name, '.')) {
 				*ret_owner = value;
-				value = json_object_get(value, member.c_str());
-				dot = next;
+				value = json_at(value, name.c_str(), name.size());
 				if (!value && json_is_object(*ret_owner))
 					*ret_owner = nullptr;
 			}
@@ -237,9 +270,7 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 	static data cell_of(const json_t *owner, const std::string &path, const std::string &rest, const json_t *value)
 	{
 		const std::string last = path == "." ? "value" : path.substr(path.rfind('.') + 1);
-		json_t *object = path == "." ? json_object() : json_incref(const_cast<json_t *>(owner));
-		if (path == ".")
-			json_object_set(object, "value", const_cast<json_t *>(value));
+		json_t *object = path == "." ? json_pack("{s:O?}", "value", value) : json_incref(const_cast<json_t *>(owner));
 		char *text = template_text(("{" + last + rest + "}").c_str(), object, nullptr);
 		json_decref(object);
 		const std::string made(text);
@@ -282,7 +313,7 @@ parsed(const char *name)
 	std::unique_ptr<mustache> &found = templates[name];
 	const char *text = mustache_text(name);
 	if (!found && text) {
-		found = std::make_unique<mustache>(text);
+		found = std::make_unique<mustache>(with_partials(text));
 		found->set_custom_escape(escape);
 	}
 	return found.get();
@@ -326,7 +357,7 @@ mustache_render(struct buf *page, const char *name, const json_t *model, char **
 extern "C" bool
 mustache_render_text(struct buf *page, const char *text, const json_t *model, char **ret_unknown)
 {
-	mustache made{std::string(text)};
+	mustache made{with_partials(text)};
 	made.set_custom_escape(escape);
 	return render(page, &made, model, ret_unknown);
 }

@@ -58,10 +58,11 @@ json_t *
 page_site(const struct web *web, const char *here, const char *template, const char *title, const char *user,
 	const char *token)
 {
-	AUTO_FREE char *url = json_text_or_null(web->options, "url") ? web_address(web, here) : NULL;
-	return json_pack("{s:s, s:s?, s:s?, s:s, s:s?, s:s?, s:n, s:n, s:n, s:n, s:n, s:n, s:o}", "page", template, "user",
-		user, "token", token, "here", here, "url", url, "title", title, "data", "about", "picture", "refresh", "role",
-		"operates", "assets", paths_of_assets());
+	AUTO_FREE char *url = json_text_or_null(web->options, "url") ? web_address(web, here) : NULL,
+				   *root = url ? web_address(web, "") : NULL;
+	return json_pack("{s:s?, s:s, s:s?, s:s?, s:s, s:s?, s:s?, s:n, s:n, s:n, s:n, s:n, s:n, s:o}", "root", root,
+		"page", template, "user", user, "token", token, "here", here, "url", url, "title", title, "data", "about",
+		"picture", "refresh", "role", "operates", "assets", paths_of_assets());
 }
 
 void

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The first page: the leaderboards. */
+/* The first page: the leaderboards; and invitations to them: what a code opens, and its use. */
 #include <config.h>
 
-#include "web/site/parts.h"
+#include "web/site/site.h"
 
 #include <string.h>
 
@@ -39,14 +39,6 @@ places_of(const json_t *board)
 	return places;
 }
 
-/* The description without the mark of a heading that begins it. */
-static const char *
-about_of(const json_t *board)
-{
-	const char *text = json_text_or_empty(board, "description");
-	return text + strspn(text, "# \n");
-}
-
 /* The list of a page to which a board belongs. */
 static const char *
 list_of(const json_t *board)
@@ -62,11 +54,10 @@ finish(const struct visit *visit, json_t *model)
 	json_array_each(json_object_get(model, "boards"), found) {
 		json_t *board = json_copy(found), *busiest = busiest_of(board);
 		size_t others = json_array_size(json_object_get(board, "devices"));
-		json_object_update_new(
-			board, json_pack("{s:s, s:O?, s:o, s:b, s:o}", "about", about_of(board), "busiest", busiest, "change",
-					   change_of(busiest), "several", others > 1, "places", places_of(board)));
+		json_object_update_new(board, json_pack("{s:O?, s:o, s:b, s:o}", "busiest", busiest, "change",
+										  change_of(busiest), "several", others > 1, "places", places_of(board)));
 		json_array_append(json_object_get(model, list_of(board)), board);
-		if (site_user(visit) && member_true(board, "submitted") && !member_true(board, "ended"))
+		if (session_user(visit) && member_true(board, "submitted") && !member_true(board, "ended"))
 			json_array_append(json_object_get(model, "continue"), board);
 		json_decref(board);
 	}
@@ -80,5 +71,10 @@ const struct site_page pages_boards[] = {
 		.reads = {{"boards", "leaderboard.overview"}},
 		.finish = finish,
 		.kept = true},
+	{.path = "join/*",
+		.template = "join",
+		.title = "Invitation",
+		.reads = {{"invite", "leaderboard.join", "code=/1 dry_run=true"}},
+		.form = {"leaderboard.join", "code=/1", "/join/{result.code}"}},
 	{.path = NULL},
 };

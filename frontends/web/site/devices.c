@@ -2,7 +2,7 @@
 /* The devices. */
 #include <config.h>
 
-#include "web/site/parts.h"
+#include "web/site/site.h"
 
 #include "base/json_access.h"
 

@@ -3,22 +3,7 @@
 #include <config.h>
 
 #include "base/json_access.h"
-#include "common/value.h"
-#include "web/site/parts.h"
-
-static const json_t *
-side(const json_t *model, const char *name)
-{
-	return json_object_get(json_object_get(model, "compared"), name);
-}
-
-static void
-add_change(json_t *row)
-{
-	json_object_set_new(row, "change", site_change(value_number(row, "percent"), json_object_get(row, "significant")));
-}
-
-/* ---- steps ---- */
+#include "web/site/site.h"
 
 static void
 add_step(json_t *steps, const char *label, json_int_t a, json_int_t b)
@@ -73,27 +58,17 @@ add_first(json_t *steps, const json_t *board, json_int_t a, json_int_t b)
 static void
 finish(const struct visit *visit, json_t *model)
 {
-	const json_t *compared = json_object_get(model, "compared"), *b = side(model, "b");
-	json_int_t numbers[] = {member_int(side(model, "a"), "id"), member_int(b, "id")};
-	/* The core may give its answers to others, too. */
-	json_t *steps = json_array(), *devices = json_deep_copy(json_object_get(compared, "devices"));
-	(void)visit;
-	json_array_each(devices, device) {
-		add_change(device);
-		json_array_each(json_object_get(device, "cases"), one)
-			add_change(one);
-	}
-	json_array_each(json_object_get(json_object_get(model, "page"), "ranks"), rank)
-		if (member_is(rank, "leaderboard", json_text_or_empty(b, "leaderboard_name")) &&
-			add_steps(steps, json_object_get(rank, "history"), numbers[0], numbers[1]))
+	const char *board = json_string_value(site_model(visit, "compared.b.leaderboard_name"));
+	json_int_t a = json_integer_value(site_model(visit, "compared.a.id")),
+			   b = json_integer_value(site_model(visit, "compared.b.id"));
+	json_t *steps = json_array();
+	json_array_each(site_model(visit, "page.ranks"), rank)
+		if (member_is(rank, "leaderboard", board) && add_steps(steps, json_object_get(rank, "history"), a, b))
 			break;
-	add_first(steps, json_object_get(model, "board"), numbers[0], numbers[1]);
-	json_object_set_new(model, "devices", devices);
+	add_first(steps, json_object_get(model, "board"), a, b);
 	json_object_set_new(model, "steps", steps);
-	json_object_set_new(model, "same_board",
-		json_boolean(member_is(side(model, "a"), "leaderboard_name", json_text_or_empty(b, "leaderboard_name"))));
-	json_object_set_new(model, "same_code", json_boolean(!*json_text_or_empty(compared, "diff")));
-	json_object_set(model, "diff_source", json_object_get(compared, "diff"));
+	json_object_set_new(
+		model, "same_board", json_boolean(member_is(site_model(visit, "compared.a"), "leaderboard_name", board)));
 }
 
 const struct site_page pages_diff[] = {
@@ -104,6 +79,7 @@ const struct site_page pages_diff[] = {
 		.reads = {{"compared", "submission.diff", "a=/1 b=/2"},
 			{"page", "user.page", "name=.compared.b.user_name", true},
 			{"board", "leaderboard.show", "name=.compared.b.leaderboard_name limit=1", true}},
+		.diff = "compared.diff",
 		.finish = finish},
 	{.path = NULL},
 };

@@ -2,7 +2,7 @@
 /* The API as a page, without a script. */
 #include <config.h>
 
-#include "web/site/parts.h"
+#include "web/site/site.h"
 
 #include <pthread.h>
 
@@ -21,8 +21,7 @@ fill(struct web *web, json_t *model)
 static void
 finish(const struct visit *visit, json_t *model)
 {
-	const struct kettle_host *host = visit->web->host;
-	(void)host->answers(host); /* made on the loop; the pool only reads them */
+	(void)visit->web->host->answers(visit->web->host); /* made on the loop; the pool only reads them */
 	json_object_set_new(json_object_get(json_object_get(model, "site"), "assets"), "kettle", json_null());
 }
 

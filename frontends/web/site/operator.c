@@ -20,7 +20,7 @@
 #include "common/template.h"
 #include "common/view.h"
 #include "web/api/api.h"
-#include "web/site/parts.h"
+#include "web/site/site.h"
 #include "web/visit/fields.h"
 #include "web/visit/respond.h"
 
@@ -85,18 +85,12 @@ static const struct action actions[] = {
 
 /* ---- who may see it ---- */
 
-static bool
-may_administer(const struct visit *visit)
-{
-	return site_has_role(visit, "admin");
-}
-
 /* A leaderboard is its creator's and the admins'. */
 static bool
 has_board(const struct visit *visit, const json_t *board)
 {
-	const char *user = site_user(visit);
-	return user && (may_administer(visit) || member_is(board, "creator", user));
+	const char *user = session_user(visit);
+	return user && (site_administers(visit) || member_is(board, "creator", user));
 }
 
 static bool
@@ -127,7 +121,7 @@ may_act(const struct visit *visit)
 {
 	const struct action *action = action_of(visit);
 	bool of_admins = action && ((action->flags & NAMES) || member_is(row_of(visit, action->command), "right", "admin"));
-	return action && (of_admins ? may_administer : site_operates)(visit);
+	return action && (of_admins ? site_administers : site_operates)(visit);
 }
 
 /* ---- arguments from fields ---- */
@@ -231,40 +225,6 @@ step(const struct visit *visit, json_t **ret_args)
 
 /* ---- the form ---- */
 
-/* Whether people write several lines. */
-static bool
-is_long(const json_t *argument)
-{
-	return member_is(argument, "name", "description");
-}
-
-static json_t *
-option(const char *value, json_t *text_take, const char *chosen)
-{
-	return json_pack("{s:s, s:o, s:b}", "value", value, "text", text_take, "chosen", strcmp(value, chosen) == 0);
-}
-
-/* The values to choose from, the empty one first where it may be left out; null: it is written. New reference. */
-static json_t *
-options_of(const json_t *argument, const char *value)
-{
-	bool is_bool = member_is(argument, "type", "bool");
-	AUTO_JSON json_t *answers = json_pack("[s, s]", "true", "false");
-	const json_t *choices = is_bool ? answers : json_object_get(argument, "choices");
-	const char *usual = is_bool ? "no" : json_text_or_null(argument, "default");
-	if (json_array_size(choices) == 0)
-		return json_null();
-	json_t *options = json_array();
-	if (!member_true(argument, "required"))
-		json_array_append_new(
-			options, option("", usual ? json_sprintf("default: %s", usual) : json_string("not given"), "-"));
-	json_array_each(choices, choice)
-		json_array_append_new(
-			options, option(json_string_value(choice),
-						 is_bool ? json_string(choice_index == 0 ? "yes" : "no") : json_incref(choice), value));
-	return options;
-}
-
 /* The argument that was refused: of what a source makes, the source's first. "" or NULL: none. */
 static const char *
 refused_argument(const struct visit *visit)
@@ -279,23 +239,19 @@ refused_argument(const struct visit *visit)
 	return json_text_or_null(json_array_get(json_object_get(row_of(visit, action->source), "args"), 0), "name");
 }
 
+/* An argument as its row has it, with what was sent. New reference. */
 static json_t *
 control_of(const struct visit *visit, const json_t *argument, bool needed)
 {
-	const char *name = json_text_or_empty(argument, "name");
+	const char *name = json_text_or_empty(argument, "name"), *wrong = refused_argument(visit);
 	const char *value = site_field(visit, name) ? site_field(visit, name) : site_query(visit, name);
-	bool is_file = member_is(argument, "type", "file"),
-		 is_wrong = refused_argument(visit) && strcmp(refused_argument(visit), name) == 0;
-	bool is_number = member_is(argument, "type", "int") || member_is(argument, "type", "id");
-	json_t *options = options_of(argument, value ? value : ""), *file = is_file ? file_of(visit, name) : json_null();
-	bool is_kept = json_object_size(file) > 0, is_text = !is_file && json_is_null(options) && !is_long(argument);
-	json_t *control = json_pack("{s:s, s:s, s:O?, s:s?, s:b, s:o, s:b, s:b, s:b, s:b, s:b, s:o, s:s?}", "name", name,
-		"value", value ? value : "", "help", json_object_get(argument, "help"), "given", value, "required",
-		needed && is_required(action_of(visit), argument) && !is_kept, "options", options, "is_text", is_text,
-		"is_number", is_number, "is_file", is_file, "is_long", is_long(argument), "is_list",
-		member_true(argument, "repeated"), "kept", is_kept ? json_incref(file) : json_null(), "wrong",
-		is_wrong ? json_text_or_null(site_model(visit, "form"), "error") : NULL);
-	json_decref(file);
+	AUTO_JSON json_t *file = member_is(argument, "type", "file") ? file_of(visit, name) : NULL;
+	bool is_kept = json_object_size(file) > 0;
+	json_t *control = json_copy((json_t *)argument);
+	json_object_update_new(
+		control, json_pack("{s:s, s:b, s:O?, s:O?}", "value", value ? value : "", "needed",
+					 needed && is_required(action_of(visit), argument) && !is_kept, "kept", is_kept ? file : NULL,
+					 "wrong", wrong && strcmp(wrong, name) == 0 ? site_model(visit, "form.error") : NULL));
 	return control;
 }
 
@@ -330,7 +286,7 @@ shown(const struct visit *visit, const struct action *action)
 	if (action->shown)
 		template_put(&term, action->shown, answer, args);
 	else
-		view_print(&term, json_object_get(row_of(visit, action->command), "view"), answer, args, site_user(visit));
+		view_print(&term, json_object_get(row_of(visit, action->command), "view"), answer, args, session_user(visit));
 	(void)fclose(term.out);
 	return text;
 }
@@ -390,14 +346,6 @@ finish_boards(const struct visit *visit, json_t *model)
 	json_object_set_new(model, "boards", mine);
 }
 
-/* The address that an invite's code is added to, absolute if the server knows its own. */
-static void
-finish_invites(const struct visit *visit, json_t *model)
-{
-	AUTO_FREE char *join = web_address(visit->web, "/join/");
-	json_object_set_new(model, "join", json_string(join));
-}
-
 static void
 respond_invites(struct visit *visit)
 {
@@ -421,15 +369,6 @@ respond_invites(struct visit *visit)
 }
 
 /* ---- the first page ---- */
-
-/* Of all leaderboards and days, unless the address says less. */
-static json_t *
-args_stats(const struct visit *visit)
-{
-	return may_administer(visit) ? json_pack("{s:s*, s:b}", "leaderboard", site_query(visit, "board"), "last_day",
-									   site_query(visit, "last_day") != NULL)
-								 : NULL;
-}
 
 /* Adds to each device what the statistics have of it, null where that is nothing. The core may give its answers to others, too. */
 static void
@@ -457,7 +396,8 @@ const struct site_page pages_operator[] = {
 		.query = "board last_day ",
 		.template = "operator",
 		.title = "Operation",
-		.reads = {{"devices", "device.list", "known=true"}, {"stats", "admin.stats", .make = args_stats}},
+		.reads = {{"devices", "device.list", "known=true"},
+			{"stats", "admin.stats", "leaderboard=?board last_day=?last_day !*admin"}},
 		.guard = site_operates,
 		.finish = finish_overview},
 	{.path = "operator/users",
@@ -465,20 +405,20 @@ const struct site_page pages_operator[] = {
 		.template = "operator_users",
 		.title = "Users",
 		.reads = {{"users", "user.list", "limit=100 offset=+100 role=?role banned=?banned"}},
-		.guard = may_administer,
+		.guard = site_administers,
 		.rows = "users"},
 	{.path = "operator/user/*",
 		.template = "operator_user",
 		.title = "{user.user_name}",
 		.reads = {{"user", "user.show", .make = args_user}},
-		.guard = may_administer},
+		.guard = site_administers},
 	{.path = "operator/log",
 		.query = "before of board ",
 		.template = "operator_log",
 		.title = "Log",
 		.data = "/api/v1/admin.log",
 		.reads = {{"log", "admin.log", "limit=100 before=#before of=?of leaderboard=?board", true}},
-		.guard = may_administer},
+		.guard = site_administers},
 	{.path = "operator/boards",
 		.template = "operator_boards",
 		.title = "Leaderboards and competitions",
@@ -496,8 +436,7 @@ const struct site_page pages_operator[] = {
 		.title = "Invites to {board.leaderboard.name}",
 		.reads = {{BOARD}, {"invites", "invite.list", "name=/2 limit=100 offset=+100"}},
 		.guard = may_organise,
-		.rows = "invites.invites",
-		.finish = finish_invites},
+		.rows = "invites.invites"},
 	{.path = "operator/board/*/invites.csv",
 		.query = "page ",
 		.reads = {{BOARD}, {"invites", "invite.list", "name=/2 limit=1000 offset=+1000"}},

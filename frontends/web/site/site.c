@@ -5,8 +5,6 @@
  */
 #include <config.h>
 
-#include "web/site/site.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +13,11 @@
 #include "base/xalloc.h"
 #include "common/template.h"
 #include "http/percent.h"
-#include "web/accounts/session.h"
 #include "web/render/difference.h"
 #include "web/render/markdown.h"
 #include "web/render/mustache.h"
 #include "web/render/page.h"
-#include "web/site/parts.h"
+#include "web/site/site.h"
 #include "web/visit/fields.h"
 #include "web/visit/respond.h"
 
@@ -38,28 +35,28 @@ struct rendering {
 	bool runs, good;
 };
 
-/* Makes HTML of the text `source` of the model, which may take long: as the member `as`. */
+/* Makes HTML of a text of the model (NULL: of none), which may take long: as the member `as`. */
 static void
-make_html(json_t *model, const char *source, const char *as, void (*add)(struct buf *html, const char *text))
+make_html(struct visit *visit, const char *source, const char *as, void (*add)(struct buf *html, const char *text))
 {
-	const char *text = json_text_or_null(model, source);
+	const char *text = source ? json_string_value(site_model(visit, source)) : NULL;
 	AUTO_BUF struct buf html = {0};
-	if (!text)
-		return;
-	add(&html, text);
-	json_object_set_new(model, as, json_stringn(html.data ? html.data : "", html.len));
+	if (text)
+		add(&html, text);
+	json_object_set_new(site_model(visit, ""), as, json_stringn(html.data ? html.data : "", html.len));
 }
 
 static void
 render(void *arg)
 {
 	struct rendering *rendering = arg;
-	json_t *model = json_object_get(rendering->visit->data, "model");
-	make_html(model, "markdown_source", "markdown", markdown_add);
-	make_html(model, "diff_source", "diff", difference_add);
-	if (rendering->page->fill)
-		rendering->page->fill(rendering->visit->web, model);
-	rendering->good = mustache_render(&rendering->html, rendering->page->template, model, NULL);
+	const struct site_page *page = rendering->page;
+	json_t *model = site_model(rendering->visit, "");
+	make_html(rendering->visit, page->markdown, "markdown", markdown_add);
+	make_html(rendering->visit, page->diff, "diff", difference_add);
+	if (page->fill)
+		page->fill(rendering->visit->web, model);
+	rendering->good = mustache_render(&rendering->html, page->template, model, NULL);
 }
 
 /* The key under which the visit's answer is kept; NULL: it is not. */
@@ -208,14 +205,6 @@ picture_of(const struct web *web, const struct site_page *page, const json_t *mo
 	return address && *address != '/' ? json_string(address) : json_null();
 }
 
-static void
-add_pages(const struct visit *visit, json_t *model, size_t rows)
-{
-	json_int_t page = site_page_number(visit);
-	json_object_set_new(model, "newer", page > 1 ? json_integer(page - 1) : json_null());
-	json_object_set_new(model, "older", rows == SITE_ROWS ? json_integer(page + 1) : json_null());
-}
-
 void
 site_complete(struct visit *visit, const struct site_page *page)
 {
@@ -230,13 +219,16 @@ site_complete(struct visit *visit, const struct site_page *page)
 			"role", json_object_get(visit->actor, STORED_ROLE), "operates", site_operates(visit)));
 	json_object_update_missing_new(model, json_pack("{s:n, s:n}", "form", "answer"));
 	json_object_set_new(model, "site", site);
+	json_int_t number = site_page_number(visit);
 	if (page->rows)
-		add_pages(visit, model, json_array_size(site_model(visit, page->rows)));
+		json_object_update_new(model,
+			json_pack("{s:o, s:o}", "newer", number > 1 ? json_integer(number - 1) : json_null(), "older",
+				json_array_size(site_model(visit, page->rows)) == SITE_ROWS ? json_integer(number + 1) : json_null()));
 	if (page->finish)
 		page->finish(visit, model);
-	if (page->sentence)
+	if (page->back)
 		json_object_set_new(model, "confirm",
-			json_pack("{s:o, s:s, s:o}", "sentence", cell_of(page->sentence, model), "button", page->button, "back",
+			json_pack("{s:O?, s:o}", "command", json_object_get(web->commands, page->form.command), "back",
 				cell_of(page->back, model)));
 }
 
@@ -382,25 +374,22 @@ static void
 read_next(struct visit *visit)
 {
 	const struct site_page *page = page_of(visit);
-	json_int_t done = member_int(visit->data, "read");
+	const struct site_read *read = &page->reads[member_int(visit->data, "read")];
+	json_t *args = NULL;
 	if (is_nowhere(visit, page)) {
 		visit->mend = NULL;
 		visit_refuse(visit, KETTLE_ENOENT, NOTHING);
 		return;
 	}
-	for (; page->reads[done].command; done++) {
-		const struct site_read *read = &page->reads[done];
-		json_t *args = site_read_args(visit, read);
-		if (!args)
-			continue;
-		json_object_set_new(visit->data, "read", json_integer(done));
+	while (read->command && !(args = site_read_args(visit, read)))
+		read++;
+	json_object_set_new(visit->data, "read", json_integer(read - page->reads));
+	if (args) {
 		visit->mend = mend_read;
 		visit_call(visit, read->command, args, on_read);
-		return;
-	}
-	json_object_set_new(visit->data, "read", json_integer(done));
-	if (!take_step(visit))
+	} else if (!take_step(visit)) {
 		show_read(visit);
+	}
 }
 
 static void
@@ -468,23 +457,20 @@ serve_page(struct web *web, struct http_request *request, const struct site_page
 		session_redirect(request, login.data, NULL);
 		return;
 	}
+	bool is_kept = page->kept && !*session;
+	json_t *path = segments_of(request), *asked = query_of(request, page);
 	json_t *data =
-		json_pack("{s:o, s:o, s:{}}", "path", segments_of(request), "query", query_of(request, page), "model");
-	AUTO_FREE char *query = json_dumps(json_object_get(data, "query"), JSON_COMPACT | JSON_SORT_KEYS);
+		json_pack("{s:o, s:o, s:{s:O, s:O}}", "path", path, "query", asked, "model", "path", path, "query", asked);
+	AUTO_FREE char *query = json_dumps(asked, JSON_COMPACT | JSON_SORT_KEYS);
 	AUTO_FREE char *key = xasprintf("page %s %s", http_path(request), query);
 	const char *board = strncmp(page->path, "board/", strlen("board/")) == 0 ? http_segment(request, 1) : NULL;
-	if (page->kept && !*session && pages_answer(web->pages, key, request)) {
+	if (is_kept && pages_answer(web->pages, key, request)) {
 		json_decref(data);
 		return;
 	}
-	if (page->kept && !*session) {
-		json_object_set_new(data, "key", json_string(key));
-		json_object_set_new(data, "changes", json_integer((json_int_t)pages_changes(web->pages, board)));
-		if (board)
-			json_object_set_new(data, "board", json_string(board));
-	}
-	json_object_set(json_object_get(data, "model"), "query", json_object_get(data, "query"));
-	json_object_set(json_object_get(data, "model"), "path", json_object_get(data, "path"));
+	if (is_kept)
+		json_object_update_new(data, json_pack("{s:s, s:I, s:s*}", "key", key, "changes",
+										 (json_int_t)pages_changes(web->pages, board), "board", board));
 	visit_begin(web, request, session, 0, start_page, fail, data, page);
 }
 
@@ -513,7 +499,7 @@ on_done(struct visit *visit, json_t *result)
 	}
 	visit->mend = NULL;
 	AUTO_BUF struct buf user = {0};
-	percent_add(&user, site_user(visit) ? site_user(visit) : "");
+	percent_add(&user, session_user(visit) ? session_user(visit) : "");
 	AUTO_JSON json_t *model = json_pack("{s:O?, s:s?, s:O, s:O}", "result", result, "user", user.data, "path",
 		json_object_get(data, "path"), "fields", json_object_get(data, "fields"));
 	AUTO_FREE char *next = template_text(form->next, model, NULL);

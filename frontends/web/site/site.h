@@ -9,11 +9,12 @@
  * that follows; what the command refuses is shown on the page, with the fields as they were sent.
  *
  * The model of a template: `site` (see render/page.h), each answer under the name of its read, what `finish` adds,
- * `markdown` and `diff` made of texts `markdown_source` and `diff_source` that this has added, and after a refused form
- * `form` {"fields": {NAME: text}, "error", "member": the field at fault or ""}.
+ * `markdown` and `diff` made of the texts that the page's row names, and after a refused form `form` {"fields": {NAME: text},
+ * "error", "member": the field at fault or ""}.
  */
 #pragma once
 
+#include "web/accounts/session.h"
 #include "web/api/pages.h"
 #include "web/visit/visit.h"
 
@@ -24,9 +25,9 @@
 /*
  * A command whose answer a page shows. Its arguments are text, "NAME=SOURCE" with blanks between. A source that is missing
  * or empty leaves its argument out: `/1` a segment of the path, `?name` a parameter of the query, `#name` one that is a
- * number above 0, `:name` a field of the form (`::name`: it may be empty), `@` the user, `.as.member` of the model, `+100`
- * how many rows are before the page of 100 that `?page` names; else the text itself. `!SOURCE` alone: without that source the
- * command is not called.
+ * number above 0, `:name` a field of the form (`::name`: it may be empty), `@` the user, `*ROLE` the user's role if it is this
+ * one, `.as.member` of the model, `+100` how many rows are before the page of 100 that `?page` names; else the text itself.
+ * `!SOURCE` alone: without that source the command is not called.
  */
 struct site_read {
 	const char *as, *command;                   /* as: its name in the model; command NULL: the end of the list */
@@ -54,10 +55,10 @@ struct site_page {
 	const char *query; /* the names of its parameters, with a space after each; others are ignored; or NULL */
 	const char *template, *title;
 	const char *data; /* the path of the same as JSON; or NULL */
-	/* Of the template `confirm`: what the form at the same address will do, and where its page leads else; or NULL. */
-	const char *sentence, *button, *back;
+	const char *back; /* of the template `confirm`, which asks before it sends the page's form: where it leads else; or NULL */
 	const char *about, *picture; /* what links to the page show, the latter by its path; or NULL */
 	struct site_read reads[SITE_READS_MAX];
+	const char *markdown, *diff; /* members of the model of which HTML is made; or NULL */
 	/* The list of which `?page` shows SITE_ROWS rows; the model gets `newer` and `older`, the pages beside this one; or NULL. */
 	const char *rows;
 	void (*finish)(const struct visit *visit, json_t *model); /* or NULL */
@@ -82,6 +83,12 @@ struct site_page {
 	const char *(*step)(const struct visit *visit, json_t **ret_args);
 };
 
+/* The rows: each file has some of them, with what they compute; a list ends with a NULL path. */
+extern const struct site_page pages_boards[], pages_board[], pages_live[], pages_task[], pages_submit[],
+	pages_submission[], pages_diff[], pages_user[], pages_devices[], pages_operator[], pages_docs[];
+/* All of them, NULL at the end; of web.c. */
+extern const struct site_page *const site_parts[];
+
 /* Answers a request for a page, a form or an asset; false: it is for something else. On the server's thread. */
 bool site_request(struct web *web, struct http_request *request);
 /* How much body such a request may have; 0: it is for something else. */
@@ -101,12 +108,10 @@ const char *site_query(const struct visit *visit, const char *name);
 json_int_t site_number(const struct visit *visit, const char *name);
 /* A field of the form as text, NULL where it is missing or empty. */
 const char *site_field(const struct visit *visit, const char *name);
-/* The user of the session; NULL: there is none. */
-const char *site_user(const struct visit *visit);
-/* Whether the user of the session has this role, and whether it is one of those that operate. */
-bool site_has_role(const struct visit *visit, const char *role);
+/* Whether the user of the session is an admin, and whether it is one of those that operate. */
+bool site_administers(const struct visit *visit);
 bool site_operates(const struct visit *visit);
-/* A member of the model, "board.leaderboard.name": of an answer that was read already, or of what `finish` has added; NULL: none. */
+/* A member of the model, "board.leaderboard.name": of an answer that was read already, or of what `finish` has added; "": all of it; NULL: none. */
 json_t *site_model(const struct visit *visit, const char *path);
 /* Ends a page with a body in place of the template, which is kept as the page is. */
 void site_send(struct visit *visit, const struct page_body *body);
@@ -114,12 +119,5 @@ void site_send(struct visit *visit, const struct page_body *body);
 json_int_t site_page_number(const struct visit *visit);
 /* The values of an argument in a text, between any of the separators, without blanks around them. New reference. */
 json_t *site_list(const char *text, const char *separators, const json_t *argument);
-/* "gold", "silver", "bronze", or "". */
-const char *site_medal(json_int_t rank);
-/*
- * A change of a time in words: {"text": "12.5 % less time", "class": "good", "bad" or "quiet"}. percent: not finite: null.
- * significant: as of submission.diff, or NULL. New reference.
- */
-json_t *site_change(double percent, const json_t *significant);
 /* The arguments of a read. New reference; NULL: its command is not called. */
 json_t *site_read_args(const struct visit *visit, const struct site_read *read);

@@ -2,12 +2,12 @@
 /*
  * A submission.
  *
- * What `finish` adds: `jobs` (see report.h), `listing` {"text", "lines": [numbers], "cut"}, `may` {"own",
- * "cancel", "delete", "flag", "unflag", "submit"}.
+ * What `finish` adds: `jobs` (see report.h), `listing` {"text", "lines": [numbers], "cut"}, `may` {"cancel", "delete",
+ * "flag", "unflag"}.
  */
 #include <config.h>
 
-#include "web/site/parts.h"
+#include "web/site/site.h"
 
 #include <string.h>
 
@@ -58,8 +58,8 @@ args_best(const struct visit *visit)
 static json_t *
 args_first(const struct visit *visit)
 {
-	const json_t *ranking = list_find(json_object_get(site_model(visit, "board"), "rankings"), "device",
-		json_text_or_empty(scored_job(visit), "device"));
+	const char *device = json_text_or_empty(scored_job(visit), "device");
+	const json_t *ranking = list_find(site_model(visit, "board.rankings"), "device", device);
 	json_int_t first = member_int(json_array_get(json_object_get(ranking, "entries"), 0), "submission_id");
 	return first == best_of(visit) ? NULL : args_from(visit, first);
 }
@@ -88,14 +88,13 @@ listing_of(const json_t *submission)
 static json_t *
 may_of(const struct visit *visit, const json_t *submission)
 {
-	const char *user = site_user(visit);
-	const json_t *board = json_object_get(site_model(visit, "board"), "leaderboard");
+	const char *user = session_user(visit);
+	const json_t *board = site_model(visit, "board.leaderboard");
 	bool own = user && member_is(submission, "user_name", user), flagged = json_text_or_null(submission, "flagged"),
 		 done = member_true(submission, "done");
-	bool judge = user && (member_is(board, "creator", user) || site_has_role(visit, "admin"));
-	return json_pack("{s:b, s:b, s:b, s:b, s:b, s:b}", "own", own, "cancel", (own || judge) && !done, "delete",
-		judge || (own && !flagged), "flag", judge && !flagged && done, "unflag", judge && flagged, "submit",
-		user != NULL);
+	bool judge = user && (member_is(board, "creator", user) || site_administers(visit));
+	return json_pack("{s:b, s:b, s:b, s:b}", "cancel", (own || judge) && !done, "delete", judge || (own && !flagged),
+		"flag", judge && !flagged && done, "unflag", judge && flagged);
 }
 
 static void
@@ -142,20 +141,12 @@ const struct site_page pages_submission[] = {
 		.template = "confirm",
 		.title = "Cancel submission {submission.id}",
 		.reads = {{"submission", "submission.show", "id=/1"}},
-		.sentence =
-			"Submission {submission.id} is taken from the queue, or stopped where it runs. It gets no verdict and no "
-			"rank.",
-		.button = "Cancel the submission",
 		.back = "/submission/{submission.id}",
 		.form = {"submission.cancel", "id=/1", "/submission/{result.id}"}},
 	{.path = "submission/*/delete",
 		.template = "confirm",
 		.title = "Delete submission {submission.id}",
 		.reads = {{"submission", "submission.show", "id=/1"}},
-		.sentence = "Submission {submission.id} is deleted with its code, its report and its files, and leaves the "
-					"ranking; your "
-					"next best takes its place. Rate limits still count it. This cannot be undone.",
-		.button = "Delete the submission",
 		.back = "/submission/{submission.id}",
 		.form = {"submission.delete", "id=/1", "/user/{user}"}},
 	{.path = "submission/*/flag",

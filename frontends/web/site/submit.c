@@ -2,14 +2,12 @@
 /*
  * Submitting a file.
  *
- * What `finish` adds: `choice` {"text", "file_name", "note", "mode", "request", "origin": where the text comes from, or
- * null, "open": whether the form is shown}, `places` (the board's devices), and of what was refused
- * `refused` {"error", "member": that of the field at which it is shown, or ""} and `header` (the directives of the file),
- * else null.
+ * What `finish` adds: `choice` {"file_name", "mode", "request", "open": whether the form is shown}, `places` (the board's devices,
+ * as of device.list), and, where something was refused, `header` (the directives of the file), else null.
  */
 #include <config.h>
 
-#include "web/site/parts.h"
+#include "web/site/site.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +18,6 @@
 #include "base/json_access.h"
 #include "base/popcorn_header.h"
 #include "base/xalloc.h"
-#include "common/format.h"
 
 #define DEVICE_FIELD "device-" /* and the name of the device: a field for each */
 #define REQUEST_MAX 60         /* bytes of a form's identifier */
@@ -54,100 +51,74 @@ chosen_devices(const struct visit *visit)
 }
 
 /*
- * The identifier of what is sent: the form's and a hash of the contents, so that a form sent twice is one submission, and
- * one that was changed in between is another. New string; NULL: the form has none.
+ * Their `request` is the form's identifier and a hash of what is sent, so that a form sent twice is one submission, and one that was
+ * changed in between is another.
  */
-static char *
-request_of(const struct visit *visit, const json_t *args, const json_t *file)
-{
-	char hash[HASH_SIZE];
-	const char *form = site_field(visit, "request"), *content = json_text_or_empty(file, "base64");
-	if (!form || strlen(form) > REQUEST_MAX)
-		return NULL;
-	sha256_hex(content, strlen(content), hash);
-	AUTO_FREE char *rest = json_dumps(args, JSON_COMPACT | JSON_SORT_KEYS),
-				   *text = xasprintf("%s %s %s", hash, json_text_or_empty(file, "name"), rest);
-	sha256_hex(text, strlen(text), hash);
-	return xasprintf("%s.%.16s", form, hash);
-}
-
 static json_t *
 args_submit(const struct visit *visit)
 {
-	AUTO_JSON json_t *file = sent_file(visit);
-	json_t *args = json_pack("{s:s, s:s*, s:s*, s:o, s:b}", "leaderboard", site_segment(visit, 1), "mode",
-		site_field(visit, "mode"), "note", site_field(visit, "note"), "device", chosen_devices(visit), "no_wait", 1);
-	AUTO_FREE char *request = request_of(visit, args, file);
-	json_object_update_new(args, json_pack("{s:O*, s:s*}", "file", file, "request", request));
+	char hash[HASH_SIZE];
+	const char *form = site_field(visit, "request");
+	json_t *args = json_pack("{s:s, s:s*, s:s*, s:o, s:b, s:o*}", "leaderboard", site_segment(visit, 1), "mode",
+		site_field(visit, "mode"), "note", site_field(visit, "note"), "device", chosen_devices(visit), "no_wait", 1,
+		"file", sent_file(visit));
+	AUTO_FREE char *sent = json_dumps(args, JSON_COMPACT | JSON_SORT_KEYS);
+	sha256_hex(sent, strlen(sent), hash);
+	if (form && strlen(form) <= REQUEST_MAX)
+		json_object_set_new(args, "request", json_sprintf("%s.%.16s", form, hash));
 	return args;
 }
 
 /* ---- the page ---- */
 
-/* The name that the task gives to the submitted file. */
-static const char *
-usual_name(const struct visit *visit)
-{
-	const json_t *task = json_object_get(json_object_get(site_model(visit, "board"), "leaderboard"), "task");
-	return json_text_or_empty(list_find(json_object_get(task, "files"), "source", "@SUBMISSION@"), "name");
-}
-
-/* What the fields have at first: as they were sent, else of a submission, else of a template. New reference. */
+/* What the fields have at first, but for texts: as they were sent, else of a submission, else of a template. New reference. */
 static json_t *
 choice_of(const struct visit *visit)
 {
-	const json_t *sent = json_object_get(site_model(visit, "form"), "fields"), *from = site_model(visit, "from"),
-				 *template = json_array_get(json_object_get(site_model(visit, "template"), "templates"), 0),
-				 *file = sent   ? sent
-						 : from ? from
-								: template;
-	const char *text = json_text_or_empty(file, sent   ? "text"
-												: from ? "code"
-													   : "text"),
-			   *name = json_text_or_empty(file, "file_name"), *mode = sent ? site_field(visit, "mode") : NULL;
-	if (!sent)
-		mode = site_query(visit, "mode") ? site_query(visit, "mode") : json_text_or_null(from, "mode");
+	const json_t *sent = site_model(visit, "form.fields"), *from = site_model(visit, "from"),
+				 *template = json_array_get(site_model(visit, "template.templates"), 0),
+				 *board = site_model(visit, "board.leaderboard");
+	const char *name = json_text_or_empty(sent   ? sent
+										  : from ? from
+												 : template,
+				   "file_name"),
+			   *request = json_text_or_null(sent, "request"), *chosen = site_query(visit, "mode"),
+			   *mode = sent     ? site_field(visit, "mode")
+					   : chosen ? chosen
+								: json_text_or_null(from, "mode");
+	if (!*name) /* that which the task gives to the submitted file */
+		name = json_text_or_empty(
+			list_find(site_model(visit, "board.leaderboard.task.files"), "source", "@SUBMISSION@"), "name");
 	AUTO_FREE char *made = random_token("", (char[HASH_SIZE]){0});
-	const char *request = sent ? json_text_or_null(sent, "request") : NULL;
-	AUTO_FREE char *origin = sent       ? NULL
-							 : from     ? xasprintf("submission %lld", (long long)member_int(from, "id"))
-							 : template ? xasprintf("the template %s", json_text_or_empty(template, "language"))
-										: NULL;
-	const json_t *board = json_object_get(site_model(visit, "board"), "leaderboard");
 	bool is_over = member_true(board, "ended") && member_is(board, "after_deadline", "closed");
 	/* What was refused since the board has just ended is not lost. */
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:b}", "text", text, "file_name",
-		*name ? name : usual_name(visit), "note", json_text_or_empty(sent, "note"), "mode", mode ? mode : "ranked",
-		"request", request ? request : made, "origin", origin, "open", sent || !is_over);
+	return json_pack("{s:s, s:s, s:s, s:b}", "file_name", name, "mode", mode ? mode : "ranked", "request",
+		request ? request : made, "open", sent || !is_over);
 }
 
 static bool
 is_chosen(const struct visit *visit, const char *device, size_t count)
 {
-	const json_t *sent = json_object_get(site_model(visit, "form"), "fields"),
-				 *jobs = json_object_get(site_model(visit, "from"), "jobs");
+	const json_t *sent = site_model(visit, "form.fields"), *jobs = site_model(visit, "from.jobs");
 	AUTO_FREE char *field = xasprintf(DEVICE_FIELD "%s", device);
 	return sent ? json_object_get(sent, field) != NULL : jobs ? list_find(jobs, "device", device) != NULL : count == 1;
 }
 
-/* Each device of the board with its queue. New reference. */
+/* Each device of the board with what is known of it. New reference. */
 static json_t *
 places_of(const struct visit *visit)
 {
 	json_t *places = json_array();
-	const json_t *names = json_object_get(json_object_get(site_model(visit, "board"), "leaderboard"), "gpu_types"),
-				 *open = json_object_get(site_model(visit, "open"), "devices");
+	const json_t *names = site_model(visit, "board.leaderboard.gpu_types");
 	json_array_each(names, name) {
-		char begins[FORMAT_SIZE] = "";
 		const char *text = json_string_value(name);
-		const json_t *device = list_find(site_model(visit, "devices"), "name", text);
-		if (member_int(device, "wait_s") > 0)
-			format_wait(member_int(device, "wait_s"), begins);
-		json_array_append_new(
-			places, json_pack("{s:O, s:b, s:O?, s:s, s:O?, s:O?}", "name", name, "is_chosen",
-						is_chosen(visit, text, json_array_size(names)), "queued", json_object_get(device, "queued"),
-						"begins", begins, "waits", json_object_get(device, "waits"), "refused",
-						json_object_get(list_find(open, "device", text), "refused")));
+		json_t *known = list_find(site_model(visit, "devices"), "name", text),
+			   *open = list_find(site_model(visit, "open.devices"), "device", text),
+			   *place = known ? json_copy(known) : json_object();
+		json_object_update_new(
+			place, json_pack("{s:O, s:b, s:O?}", "name", name, "is_chosen",
+					   is_chosen(visit, text, json_array_size(names)), "refused", json_object_get(open, "refused")));
+		json_array_append_new(places, place);
 	}
 	return places;
 }
@@ -175,27 +146,11 @@ header_of(const struct visit *visit)
 	return read;
 }
 
-/* What was refused. New reference. */
-static json_t *
-refused_of(const struct visit *visit)
-{
-	static const char *const fields[] = {"file", "device", "mode", "note"};
-	const json_t *form = site_model(visit, "form");
-	const char *member = "";
-	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		if (member_is(form, "member", fields[i]))
-			member = fields[i];
-	return json_pack("{s:O, s:s}", "error", json_object_get(form, "error"), "member", member);
-}
-
 static void
 finish(const struct visit *visit, json_t *model)
 {
-	bool is_refused = site_model(visit, "form");
-	json_object_set_new(model, "choice", choice_of(visit));
-	json_object_set_new(model, "places", places_of(visit));
-	json_object_set_new(model, "refused", is_refused ? refused_of(visit) : json_null());
-	json_object_set_new(model, "header", is_refused ? header_of(visit) : json_null());
+	json_object_update_new(model, json_pack("{s:o, s:o, s:o}", "choice", choice_of(visit), "places", places_of(visit),
+									  "header", site_model(visit, "form") ? header_of(visit) : json_null()));
 }
 
 const struct site_page pages_submit[] = {

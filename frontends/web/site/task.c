@@ -7,12 +7,11 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "web/site/parts.h"
+#include "web/site/site.h"
 
 #define CASES_MAX 200           /* tests, and benchmarks, that the page shows */
 #define TEXT_MAX (64u << 10)    /* bytes of a file that it shows */
 #define TEXTS_MAX (1024u << 10) /* of all files */
-#define COMMAND_MAX 400         /* bytes of a step's command */
 #define PACKAGES_MAX 300        /* of an interpreter */
 
 /* ---- files ---- */
@@ -57,35 +56,6 @@ cases_of(const json_t *cases)
 		json_array_append_new(shown, case_of(i, json_array_get(cases, i)));
 	return json_pack("{s:I, s:o, s:o}", "count", (json_int_t)count, "shown", shown, "more",
 		count > CASES_MAX ? json_integer((json_int_t)(count - CASES_MAX)) : json_null());
-}
-
-/* ---- how it runs ---- */
-
-/* A step's command in one line, or null where it is long. */
-static json_t *
-command_of(const json_t *step)
-{
-	AUTO_BUF struct buf line = {0};
-	json_array_each(json_object_get(step, "argv"), word)
-		buf_printf(&line, "%s%s", line.len ? " " : "", json_string_value(word));
-	return line.len && line.len <= COMMAND_MAX && !strchr(line.data, '\n') ? json_string(line.data) : json_null();
-}
-
-/* What a ranked submission runs through on each device: [{"device", "error" or null, "steps": [{"title", "command", "wall"}]}]. */
-static json_t *
-runs_of(const json_t *task)
-{
-	json_t *runs = json_array();
-	json_array_each(json_object_get(task, "plans"), plan) {
-		json_t *steps = json_array();
-		json_array_each(json_object_get(json_object_get(plan, "plan"), "steps"), step)
-			json_array_append_new(
-				steps, json_pack("{s:O, s:o, s:O?}", "title", json_object_get(step, "title"), "command",
-						   command_of(step), "wall", json_object_get(json_object_get(step, "limits"), "wall")));
-		json_array_append_new(runs, json_pack("{s:O, s:O?, s:o}", "device", json_object_get(plan, "device"), "error",
-										json_object_get(plan, "error"), "steps", steps));
-	}
-	return runs;
 }
 
 /* ---- machines ---- */
@@ -134,19 +104,11 @@ machines_of(const json_t *board, const json_t *devices)
 static void
 finish_task(const struct visit *visit, json_t *model)
 {
-	const json_t *board = json_object_get(model, "board"), *task = json_object_get(model, "task");
-	const json_t *plan = json_object_get(task, "task"), *leaderboard = json_object_get(board, "leaderboard");
-	bool has_url = json_text_or_null(visit->web->options, "url");
-	AUTO_FREE char *server = has_url ? web_address(visit->web, "") : NULL;
-	json_object_set(model, "markdown_source", json_object_get(leaderboard, "description"));
-	json_object_set_new(model, "markdown", json_null());
-	json_object_update_new(
-		model, json_pack("{s:s, s:O, s:O, s:o, s:o, s:o, s:o, s:o}", "server", server ? server : "https://THIS-SERVER",
-				   "device", json_array_get(json_object_get(leaderboard, "gpu_types"), 0), "limits", plan, "files",
-				   files_of(task), "tests", cases_of(json_object_get(plan, "tests")), "benchmarks",
-				   cases_of(json_object_get(plan, "benchmarks")), "runs", runs_of(task), "machines",
-				   machines_of(board, json_object_get(model, "devices"))));
-	json_object_del(model, "devices");
+	const json_t *task = json_object_get(model, "task");
+	json_object_update_new(model, json_pack("{s:o, s:o, s:o, s:o}", "files", files_of(task), "tests",
+									  cases_of(site_model(visit, "task.task.tests")), "benchmarks",
+									  cases_of(site_model(visit, "task.task.benchmarks")), "machines",
+									  machines_of(json_object_get(model, "board"), json_object_get(model, "devices"))));
 }
 
 const struct site_page pages_task[] = {
@@ -156,6 +118,7 @@ const struct site_page pages_task[] = {
 		.data = "/api/v1/leaderboard.task?name={board.leaderboard.name}",
 		.reads = {{"board", "leaderboard.show", SITE_BOARD}, {"task", "leaderboard.task", "name=/1 mode=ranked"},
 			{"devices", "device.list", "known=true", true}},
+		.markdown = "board.leaderboard.description",
 		.finish = finish_task,
 		.kept = true},
 	{.path = NULL},

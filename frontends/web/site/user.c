@@ -13,8 +13,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "common/format.h"
-#include "web/accounts/session.h"
-#include "web/site/parts.h"
+#include "web/site/site.h"
 #include "web/visit/respond.h"
 
 #define WEEKS 53
@@ -30,7 +29,7 @@
 static bool
 is_own(const struct visit *visit)
 {
-	const char *user = site_user(visit);
+	const char *user = session_user(visit);
 	return user && strcmp(site_segment(visit, 1), user) == 0;
 }
 
@@ -40,21 +39,10 @@ is_own(const struct visit *visit)
 static bool
 is_shown(const struct visit *visit)
 {
-	bool is_read = member_int(visit->data, "read") > 0;
-	return !is_read || json_object_get(site_model(visit, "page"), "ranks");
+	return member_int(visit->data, "read") == 0 || site_model(visit, "page.ranks");
 }
 
 /* ---- the days of activity of a year, as a picture ---- */
-
-static int
-level_of(json_int_t submissions)
-{
-	static const json_int_t least[] = {1, 2, 4, 8};
-	int level = 0;
-	while (level < (int)ARRAY_SIZE(least) && submissions >= least[level])
-		level++;
-	return level;
-}
 
 /* The first days of months that begin in the weeks, but for the last ones, whose names would not fit. New reference. */
 static json_t *
@@ -90,12 +78,16 @@ add_activity(json_t *model, const json_t *days, int64_t now_ms)
 		if (!format_parse_time(json_text_or_empty(one, "day"), &at_ms) || at_ms / day_ms < begin)
 			continue;
 		int64_t day = at_ms / day_ms - begin;
+		json_int_t count = member_int(one, "submissions");
 		json_t *cell = json_copy(one);
 		json_object_update_new(
 			cell, json_pack("{s:I, s:I, s:i}", "x", day / WEEK * SPACING, "y", TOP + day % WEEK * SPACING, "level",
-					  level_of(member_int(one, "submissions"))));
+					  count >= 8   ? 4
+					  : count >= 4 ? 3
+					  : count >= 2 ? 2
+								   : 1));
 		json_array_insert_new(shown, 0, cell);
-		total += member_int(one, "submissions");
+		total += count;
 	}
 	json_object_update_new(
 		model, json_pack("{s:o, s:I, s:o}", "days", shown, "total", total, "months", months_of(begin * day_ms)));
@@ -105,55 +97,30 @@ add_activity(json_t *model, const json_t *days, int64_t now_ms)
 
 /* A ranking of a user, with the way to its score. New reference. */
 static json_t *
-rank_row(json_t *rank, bool own)
+rank_row(json_t *rank)
 {
 	const json_t *history = json_object_get(rank, "history");
 	size_t count = json_array_size(history);
-	json_t *row = json_copy(rank), *first = json_array_get(history, 0);
-	double factor =
-		json_number_value(json_object_get(first, "score")) / json_number_value(json_object_get(rank, "score"));
-	json_object_set_new(row, "medal", json_string(site_medal(member_int(rank, "rank"))));
-	json_object_set_new(row, "improvements", json_integer((json_int_t)count - 1));
-	json_object_set_new(row, "first", count > 1 ? json_incref(first) : json_null());
-	json_object_set_new(row, "factor", json_sprintf("%.3g times as fast", factor));
-	json_object_set_new(row, "compare",
-		own && count > 1
-			? json_sprintf("%lld/%lld", (long long)member_int(json_array_get(history, count - 2), "submission_id"),
-				  (long long)member_int(json_array_get(history, count - 1), "submission_id"))
-			: json_null());
-	json_object_set_new(
-		row, "since", count ? json_incref(json_object_get(json_array_get(history, count - 1), "time")) : json_null());
+	json_t *row = json_copy(rank), *first = count > 1 ? json_array_get(history, 0) : NULL;
+	json_object_update_new(row,
+		json_pack("{s:I, s:O?, s:o, s:O?, s:O?}", "improvements", (json_int_t)count - 1, "first", first, "factor",
+			json_sprintf("%.3g times as fast", member_number(first, "score") / member_number(rank, "score")),
+			"previous", first ? json_array_get(history, count - 2) : NULL, "last", json_array_get(history, count - 1)));
 	return row;
 }
 
 static void
 finish_page(const struct visit *visit, json_t *model)
 {
-	const json_t *page = json_object_get(model, "page"), *medals = json_object_get(page, "medals");
-	const char *name = json_text_or_empty(page, "user_name"), *user = site_user(visit);
-	bool own = user && strcmp(user, name) == 0;
 	json_t *ranks = json_array(), *records = json_array();
-	json_array_each(json_object_get(page, "ranks"), rank) {
-		json_t *row = rank_row(rank, own);
+	json_array_each(site_model(visit, "page.ranks"), rank) {
+		json_t *row = rank_row(rank);
 		json_array_append_new(ranks, row);
 		if (member_int(rank, "rank") == 1)
 			json_array_append(records, row);
 	}
-	json_object_set_new(model, "own", json_boolean(own));
-	json_object_set_new(model, "ranks", ranks);
-	json_object_set_new(model, "records", records);
-	json_object_set_new(model, "medals",
-		json_boolean(member_int(medals, "gold") + member_int(medals, "silver") + member_int(medals, "bronze") > 0));
-	const struct kettle_host *host = visit->web->host;
-	add_activity(model, json_object_get(page, "activity"), host->utc_ms(host));
-}
-
-/* ---- tokens ---- */
-
-static void
-finish_revoke(const struct visit *visit, json_t *model)
-{
-	json_object_set_new(model, "token", json_string(site_segment(visit, 3)));
+	json_object_update_new(model, json_pack("{s:o, s:o}", "ranks", ranks, "records", records));
+	add_activity(model, site_model(visit, "page.activity"), visit->web->host->utc_ms(visit->web->host));
 }
 
 /* ---- settings ---- */
@@ -188,13 +155,8 @@ const struct site_page pages_user[] = {
 		OWN},
 	{.path = "user/*/submissions/delete",
 		.template = "confirm",
-		.title = "Delete all submissions",
+		.title = "Delete all {account.submissions} submissions",
 		.reads = {{"account", "user.show"}},
-		.sentence =
-			"This deletes your {account.submissions} submissions, with their code and results; those that run are "
-			"cancelled. They leave the rankings. What was marked as a cheat stays, and rate limits still count what is "
-			"deleted. This cannot be undone.",
-		.button = "Delete my submissions",
 		.back = "../settings",
 		.form = {"submission.delete_own", .next = "../submissions"},
 		OWN},
@@ -207,12 +169,7 @@ const struct site_page pages_user[] = {
 		OWN},
 	{.path = "user/*/tokens/*",
 		.template = "confirm",
-		.title = "Revoke a token",
-		.finish = finish_revoke,
-		.sentence = "{token=" SESSION_NAME
-					"?This logs you out in all browsers, this one too.|Programs with the token “{token}” can no "
-					"longer act as you, and logins of that name end.}",
-		.button = "Revoke",
+		.title = "Revoke {path.3}",
 		.back = "../tokens",
 		.form = {"token.revoke", "name=/3", "../tokens"},
 		OWN},
@@ -226,12 +183,6 @@ const struct site_page pages_user[] = {
 	{.path = "user/*/delete",
 		.template = "confirm",
 		.title = "Delete the account",
-		.sentence =
-			"Your name, accounts, tokens, logins, memberships, notes and role are removed, and what runs is cancelled. "
-			"Submissions with their code, rankings and leaderboards stay, under a name that does not say who you were: "
-			"delete "
-			"the submissions first where they should not. This logs you out, and cannot be undone.",
-		.button = "Delete my account",
 		.back = "settings",
 		.form = {"user.delete", .next = "/", .ends_session = true},
 		OWN},

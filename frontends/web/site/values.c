@@ -4,7 +4,6 @@
 
 #include "web/site/site.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +11,6 @@
 #include "base/json_access.h"
 #include "base/number.h"
 #include "base/xalloc.h"
-#include "common/format.h"
-#include "web/accounts/session.h"
 #include "web/api/api.h"
 #include "web/visit/caller.h"
 
@@ -56,16 +53,10 @@ site_field(const struct visit *visit, const char *name)
 	return text_of(visit, "fields", name);
 }
 
-const char *
-site_user(const struct visit *visit)
-{
-	return session_user(visit);
-}
-
 bool
-site_has_role(const struct visit *visit, const char *role)
+site_administers(const struct visit *visit)
 {
-	return member_is(visit->actor, STORED_ROLE, role);
+	return member_is(visit->actor, STORED_ROLE, "admin");
 }
 
 bool
@@ -77,11 +68,7 @@ site_operates(const struct visit *visit)
 json_t *
 site_model(const struct visit *visit, const char *path)
 {
-	json_t *value = json_object_get(visit->data, "model");
-	for (size_t len; *path; path += len + (path[len] == '.')) {
-		len = strcspn(path, ".");
-		value = json_object_getn(value, path, len);
-	}
+	json_t *value = json_at(json_object_get(visit->data, "model"), path, strlen(path));
 	return json_is_null(value) ? NULL : value;
 }
 
@@ -127,19 +114,13 @@ source_value(const struct visit *visit, const json_t *argument, const char *sour
 	else if (*source == '?')
 		text = site_query(visit, name);
 	else if (*source == '@')
-		text = site_user(visit);
+		text = session_user(visit);
+	else if (*source == '*')
+		text = member_is(visit->actor, STORED_ROLE, name) ? name : NULL;
 	else if (*source == ':')
 		text = *name == ':' ? json_text_or_empty(json_object_get(visit->data, "fields"), name + 1)
 							: site_field(visit, name);
 	return text ? api_value(argument, text) : NULL;
-}
-
-/* The values of an argument that takes several, between commas. New reference. */
-static json_t *
-listed(const json_t *argument, json_t *value_take)
-{
-	AUTO_JSON json_t *value = value_take;
-	return json_is_string(value) ? site_list(json_string_value(value), ",", argument) : json_pack("[O]", value);
 }
 
 json_t *
@@ -156,45 +137,17 @@ site_read_args(const struct visit *visit, const struct site_read *read)
 		AUTO_FREE char *source =
 			is_needed ? xstrndup(at + 1, len - 1) : xstrndup(at + name_len + 1, len - name_len - 1);
 		const json_t *argument = list_find(json_object_get(row, "args"), "name", name);
-		json_t *value = source_value(visit, argument, source);
+		AUTO_JSON json_t *value = source_value(visit, argument, source);
 		if (is_needed && !value)
 			return NULL;
-		if (is_needed || !value)
-			json_decref(value);
-		else
-			json_object_set_new(args, name, member_true(argument, "repeated") ? listed(argument, value) : value);
+		if (!is_needed && value && member_true(argument, "repeated")) /* several are between commas */
+			json_object_set_new(args, name,
+				json_is_string(value) ? site_list(json_string_value(value), ",", argument) : json_pack("[O]", value));
+		else if (!is_needed && value)
+			json_object_set(args, name, value);
 		at += len + (at[len] == ' ');
 	}
 	return STEAL(args);
 }
 
 /* ---- what several pages show ---- */
-
-const char *
-site_medal(json_int_t rank)
-{
-	static const char *const medals[] = {"gold", "silver", "bronze"};
-	return rank >= 1 && rank <= (json_int_t)ARRAY_SIZE(medals) ? medals[rank - 1] : "";
-}
-
-json_t *
-site_change(double percent, const json_t *significant)
-{
-	char text[FORMAT_SIZE];
-	bool is_noise = json_is_false(significant), is_unclear = json_is_null(significant);
-	if (!isfinite(percent))
-		return json_null();
-	format_change(percent, text);
-	bool is_far = !strchr(text, '%'), is_same = strcmp(text, "0 %") == 0;
-	const char *word = percent < 0 ? "less time" : "more time";
-	return json_pack("{s:o, s:s}", "text",
-		is_noise                ? json_sprintf("%s, within noise", text)
-		: is_same               ? json_string("the same")
-		: is_far && percent < 0 ? json_sprintf("%.3g times as fast", 1 / (1 + percent / 100))
-		: is_far                ? json_sprintf("%s the time", text)
-								: json_sprintf("%s %s", text + strspn(text, "+-"), word),
-		"class",
-		is_noise || is_same || is_unclear ? "quiet"
-		: percent < 0                     ? "good"
-										  : "bad");
-}

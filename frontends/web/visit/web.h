@@ -31,7 +31,7 @@ struct web {
 	struct visits *visits;      /* visit.h */
 	struct pages *pages;        /* pages.h */
 	struct feeds *feeds;        /* feeds.h */
-	const struct site_page *const *parts; /* site/parts.h */
+	const struct site_page *const *parts; /* site/site.h */
 	struct rendering *renderings;         /* the loop's: see site/site.c */
 	pthread_mutex_t docs_lock;
 	json_t *docs; /* under the lock: see site/docs.c; NULL until they are read */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/xalloc.h"
 #include "lib/unit_test.h"
 
 /* The template over a model in JSON; unknown: the name that none of its sections has, or NULL. */
@@ -89,6 +90,39 @@ test_sentences(void **state)
 }
 
 static void
+test_equal(void **state)
+{
+	(void)state;
+	renders("{{#l}}{{#n==o.n}}{{n}}!{{/n==o.n}}{{^n==o.n}}{{n}}{{/n==o.n}}{{/l}}",
+		"{\"o\": {\"n\": \"a\"}, \"l\": [{\"n\": \"a\"}, {\"n\": \"b\"}, {\"n\": null}]}", "a!b", NULL);
+	renders("{{#n==o.p}}x{{/n==o.p}}", "{\"n\": 1, \"o\": {}}", "", NULL);
+	renders("{{r=1?gold}}{{r=2?silver}}", "{\"r\": 2}", "silver", NULL);
+}
+
+/* What is known to be uncertain is neither good nor bad; where nothing is known of it, the change counts. */
+static void
+test_changes(void **state)
+{
+	(void)state;
+	renders("{{#c}}{{p:tone}} {{p:change}};{{/c}}",
+		"{\"c\": [{\"p\": -10.0, \"significant\": null}, {\"p\": -10.0}, {\"p\": 3, \"significant\": true}, {\"p\": "
+		"0}, "
+		"{\"p\": 1.5, \"significant\": false}]}",
+		"quiet 10.0 % less time;good 10.0 % less time;bad 3.0 % more time;quiet the same;quiet +1.5 %, within noise;",
+		NULL);
+}
+
+static void
+test_long(void **state)
+{
+	(void)state;
+	char text[5000] = "";
+	memset(text, 'x', sizeof(text) - 1);
+	AUTO_FREE char *model = xasprintf("{\"t\": \"%s\"}", text), *html = xasprintf("%.4096s …", text);
+	renders("{{t:said}}", model, html, NULL);
+}
+
+static void
 test_sections(void **state)
 {
 	(void)state;
@@ -96,7 +130,7 @@ test_sections(void **state)
 							  "[\"p\", \"<\"], \"o\": {\"n\": 3, "
 							  "\"q\": {\"r\": \"s\"}}}";
 	renders("{{#a}}{{n}}{{#b}}{{.}},{{/b}}{{^b}}none{{/b}};{{/a}}{{n}}", model, "1x,y,;2none;9", NULL);
-	renders("{{#t}}<{{.}}>{{/t}}", model, "<p><&#60;>", NULL);
+	renders("{{#t}}<{{.}}>{{/t}}{{t.0}}{{a.0.n}}", model, "<p><&#60;>p1", NULL);
 	renders("{{#o}}{{n}}{{q.r}}{{#q}}{{r}}{{n}}{{/q}}{{/o}}{{o.q.r}}", model, "3ss3s", NULL);
 	/* A section that is entered for a list as a whole, then for each of it. */
 	renders("{{#t?1}}[{{#t}}{{.}}{{/t}}]{{/t?1}}", model, "[p&#60;]", NULL);
@@ -132,7 +166,7 @@ test_partials(void **state)
 	(void)state;
 	renders("{{#m}}{{>docs_row}}{{/m}}",
 		"{\"m\": [{\"name\": \"<\", \"kind\": \"k\", \"link\": null, \"note\": \"\", \"help\": \"h\"}]}",
-		"<tr><td><code>&#60;</code></td><td>k</td><td>h</td></tr>\n", NULL);
+		"<tr><td><code>&#60;</code></td><td>k</td><td>h</td></tr>", NULL);
 	AUTO_BUF struct buf page = {0};
 	AUTO_JSON json_t *model = json_object();
 	assert_false(mustache_render(&page, "none", model, NULL));
@@ -176,6 +210,9 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_maps),
 	cmocka_unit_test(test_optional),
 	cmocka_unit_test(test_sentences),
+	cmocka_unit_test(test_equal),
+	cmocka_unit_test(test_changes),
+	cmocka_unit_test(test_long),
 	cmocka_unit_test(test_sections),
 	cmocka_unit_test(test_names),
 	cmocka_unit_test(test_cells),
