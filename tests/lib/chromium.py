@@ -84,7 +84,10 @@ class Person:
         self.page.set_viewport_size(PHONE)
         wide = self.page.evaluate("""() => [document.scrollingElement.scrollWidth, [...document.querySelectorAll("main *")]
             .filter(one => one.getBoundingClientRect().right > innerWidth && !one.closest(".scroll")).slice(0, 3).map(one => one.outerHTML.slice(0, 120))]""")
+        lines = self.page.evaluate("""() => { const boxes = [...document.querySelectorAll("header.site nav > :is(a, bdi)")].map(one => one.getBoundingClientRect());
+            return boxes.length === 0 || Math.max(...boxes.map(box => box.top)) < Math.min(...boxes.map(box => box.bottom)); }""")
         self.page.set_viewport_size(size)
+        assert lines, f"{self.page.url}: the head has several lines on a phone"
         assert wide[0] <= PHONE["width"], f"{self.page.url} is {wide[0]} wide on a phone: {wide[1]}"
 
     def is_accessible(self):

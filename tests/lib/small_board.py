@@ -17,6 +17,18 @@ int main() {
 	return answer() == 1 && write(fd, text, sizeof(text) - 1) > 0 ? 0 : 112;
 }
 """
+# A harness whose score is what the submission answers, in nanoseconds.
+SCORED = r"""
+#include <cstdio>
+#include <cstdlib>
+int answer();
+int main() {
+	int mean = answer();
+	dprintf(std::atoi(std::getenv("POPCORN_FD")), "test-count: 1\ntest.0.status: pass\nbenchmark-count: 1\nbenchmark.0.status: pass\n"
+			"benchmark.0.runs: 3\nbenchmark.0.mean: %d\nbenchmark.0.std: 1\nbenchmark.0.err: 1\nbenchmark.0.best: %d\nbenchmark.0.worst: %d\n"
+			"check: pass\n", mean, mean - 1, mean + 1);
+}
+"""
 TASK = """\
 files: [{name: submission.cpp, source: '@SUBMISSION@'}, {name: eval.cpp, source: eval.cpp}]
 lang: cpp
