@@ -143,6 +143,11 @@ class RemoteRunners:
                                 status=status, env=self.env)
         return json.loads(done.stdout)["id"] if done.returncode == 0 else None
 
+    def heard(self, runner):
+        """Whether the engine knows of all jobs on this side that they run."""
+        jobs = self.scratch.json("runner", "status", runner, env=self.env)["jobs"]
+        return jobs and all(job["state"] == "running" for job in jobs)
+
     def ended(self):
         """{submission: its state} of those that have a verdict."""
         return dict(self.scratch.rows("SELECT submission, state FROM jobs WHERE done_at IS NOT NULL"))

@@ -41,9 +41,17 @@ BRIEF = TASK.replace("test_timeout: 600", "test_timeout: 1")
 GOOD = "int answer() { return 1; }\n"
 HELD = """\
 #include <csignal>
+#include <ctime>
 #include <sys/prctl.h>
-#include <unistd.h>
-int answer() { std::signal(SIGUSR1, [](int) {}); prctl(PR_SET_NAME, "CALLED"); sleep(300); return 1; }
+int answer() {
+	sigset_t release;
+	sigemptyset(&release);
+	sigaddset(&release, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &release, nullptr); // from here on it is kept until it is waited for
+	prctl(PR_SET_NAME, "CALLED");
+	const timespec most = {300, 0};
+	return sigtimedwait(&release, nullptr, &most) == SIGUSR1;
+}
 """
 
 

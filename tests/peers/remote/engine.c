@@ -112,6 +112,20 @@ engine_cancel(void *arg)
 		again(attempt, 0);
 }
 
+void
+engine_move(void *arg)
+{
+	struct world *world = arg;
+	world_say(world, "-- the device moves to another unit --");
+	for (unsigned i = 0; i < world->job_count && world->life && !world->life->dead && !world->life->stopping; i++) {
+		struct attempt *attempt = last_attempt(&world->jobs[i]);
+		if (!attempt || attempt->state != ATTEMPT_IN_FLIGHT || attempt->said_to_run || attempt->cancel_ms)
+			continue;
+		attempt->excused = true; /* the cancel is not stored: a killed engine takes up what it has stopped */
+		cancel_attempt(attempt);
+	}
+}
+
 static void
 submit(void *arg)
 {

@@ -8,6 +8,8 @@
 void engine_plan(struct job *job, uint64_t delay_ms);
 /* Somebody cancels a job: a struct job. */
 void engine_cancel(void *arg);
+/* A reload moves the device: what is not known to run is cancelled, and tried again there: a struct world. */
+void engine_move(void *arg);
 /* A life begins, and takes up what the last one left: a struct world. */
 void engine_start(void *arg);
 /* The life that is stops, unless it is calm: a struct world. */

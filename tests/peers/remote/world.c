@@ -347,6 +347,17 @@ draw_jobs(struct world *world)
 	}
 }
 
+/* Reloads that move the device, in every fifth case: none of `cases`, which go as they went. */
+static void
+draw_moves(struct world *world)
+{
+	uint64_t own = world->seed;
+	if (!world->side->outlives || world->seed % 5 != 3)
+		return;
+	for (uint64_t moves = 1 + next_number(&own) % 3; moves > 0; moves--)
+		world_after(world, next_number(&own) % (world->calm_ms - world->began_ms), engine_move, world);
+}
+
 static struct world *
 world_new(const struct side *side, uint64_t seed)
 {
@@ -362,6 +373,7 @@ world_new(const struct side *side, uint64_t seed)
 	side->begin(world);
 	draw_weather(world);
 	draw_jobs(world);
+	draw_moves(world);
 	world_say(world, "climate %d, calm at %.3f, %u jobs, %u kills", (int)world->climate,
 		(double)(world->calm_ms - world->began_ms) / 1000, world->job_count, world->kills);
 	engine_start(world);

@@ -63,6 +63,7 @@ struct attempt {
 	uint64_t submitted_ms, cancel_ms;
 	const struct life *cancelled_in; /* the life that has passed the cancel on, in a calm world */
 	/* What is true of it on the remote side. */
+	bool said_to_run; /* to the engine, in this life */
 	unsigned starts;
 	bool finished; /* its result was made */
 	json_t *made;  /* that completion */
