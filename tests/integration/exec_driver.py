@@ -23,11 +23,11 @@ from polling import poll  # noqa: E402
 from sanitizers import sanitizer  # noqa: E402
 
 PROGRAM = os.path.join(BUILD, "kettle-exec")
-# KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter.
-EXEC_SETTINGS = {"warm": {"idle_seconds": 0} if os.environ.get("KETTLE_TEST_WARM", "1") != "0" else {"processes": 0}}
+PATIENCE = 300  # seconds that any single wait may take, on a machine that has ten times as much to do as it can
+# KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter. The others are not given up on a busy one.
+EXEC_SETTINGS = {"warm": {"idle_seconds": 0, "start_seconds": PATIENCE} if os.environ.get("KETTLE_TEST_WARM", "1") != "0" else {"processes": 0}}
 CHECKER = os.path.join(BUILD, "tests", "lib", "check_lines")
 SCHEMA = os.path.join(SOURCE, "core", "exec", "plan", "event.schema.json")
-PATIENCE = 300  # seconds that any single wait may take, on a machine that has ten times as much to do as it can
 
 
 class Skip(Exception):

@@ -337,7 +337,7 @@ def shadows(folder):
 
 
 def failures(folder):
-    """A module that fails or prints leads to cold starts and one warning, one that is not installed to neither"""
+    """A module that fails, prints or does not end leads to cold starts and one warning, one that is not installed to neither"""
     broken = os.path.join(folder, "broken")
     os.mkdir(broken)
     for name, source in (("kettle_fails", "raise ValueError('not today')\n"), ("kettle_prints", "print('hello')\n"),
@@ -370,6 +370,12 @@ def failures(folder):
                       ["kettle_missing"])
         equal((outcome["stdout"]["text"], outcome.get("warm")), ("No module named 'kettle_missing'\n", True))
         equal(len(warnings(server)), before)
+    with open(os.path.join(broken, "kettle_waits.py"), "w") as file:
+        file.write("import time\ntime.sleep(%d)\n" % PATIENCE)
+    with Exec(folder, config={"extra_paths": [broken], "warm": {"idle_seconds": 0, "start_seconds": 1}}) as server:
+        outcome = run(server, "print('fine')\n", ["kettle_waits"], env=dict(ENVIRONMENT, PYTHONPATH=broken))
+        equal((outcome["state"], outcome.get("warm")), ("passed", None))
+        contains(warnings(server)[-1], "start_seconds")
 
 
 def hostile(folder):

@@ -46,8 +46,8 @@ def other_exec():
 # KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter.
 WARM = os.environ.get("KETTLE_TEST_WARM", "1") != "0"
 # Flushing all of a large cache before each timed call would make tests slow.
-# What one test has used is not made ready beside another one.
-EXEC_SETTINGS = {"cpu_cache": 4 << 20, "warm": {"idle_seconds": 0} if WARM else {"processes": 0}}
+# What one test has used is not made ready beside another one, and no import is given up because the machine is busy.
+EXEC_SETTINGS = {"cpu_cache": 4 << 20, "warm": {"idle_seconds": 0, "start_seconds": 600} if WARM else {"processes": 0}}
 
 
 def cuda_on_cpu(environment=None):

@@ -207,10 +207,10 @@ static void
 out_of_patience(uv_timer_t *timer)
 {
 	struct warm_process *process = timer->data;
-	AUTO_FREE char *why = current_recipe(process)
-							  ? xasprintf("it took longer than %u s (`warm: recipe_seconds` of exec.yml)",
-									process->pool->recipe_ms / 1000)
-							  : xstrdup("it took too long");
+	bool cooks = current_recipe(process) != NULL;
+	AUTO_FREE char *why = xasprintf("it took longer than %u s (`warm: %s` of exec.yml)",
+		(cooks ? process->pool->recipe_ms : process->pool->start_ms) / 1000,
+		cooks ? "recipe_seconds" : "start_seconds");
 	warm_fail(process, why);
 }
 
@@ -323,8 +323,8 @@ begin_recipe(struct warm_process *process, bool absent)
 		warm_fail(process, "it follows more recipes than it has");
 		return;
 	}
-	(void)uv_timer_start(
-		&process->patience, out_of_patience, process->begun <= count ? process->pool->recipe_ms : WARM_START_MS, 0);
+	(void)uv_timer_start(&process->patience, out_of_patience,
+		process->begun <= count ? process->pool->recipe_ms : process->pool->start_ms, 0);
 	/* It waits for this byte, so that its output can be assigned to recipes. */
 	(void)send(process->socket_fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -429,8 +429,7 @@ follow(struct warm_process *process, bool started)
 		return;
 	}
 	uv_update_time(loop);
-	(void)uv_timer_start(
-		&process->patience, out_of_patience, WARM_START_MS + WARM_RECIPE_MS * process->order.recipes.count, 0);
+	(void)uv_timer_start(&process->patience, out_of_patience, process->pool->start_ms, 0);
 	(void)uv_poll_start(&process->socket, UV_READABLE, on_warm_message);
 	(void)uv_poll_start(&process->output, UV_READABLE, on_output);
 }

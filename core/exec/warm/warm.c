@@ -69,6 +69,7 @@ warm_pool_open(const struct warm_setup *setup)
 	const json_t *max = json_object_get(setup->section, "processes");
 	const json_t *forks = json_object_get(setup->section, "max_forks");
 	const json_t *memory = json_object_get(setup->section, "memory");
+	const json_t *start = json_object_get(setup->section, "start_seconds");
 	const json_t *seconds = json_object_get(setup->section, "recipe_seconds");
 	if (!KETTLE_HAVE_WARM || (max && json_integer_value(max) == 0))
 		return NULL;
@@ -80,6 +81,7 @@ warm_pool_open(const struct warm_setup *setup)
 	warm->max = max ? (unsigned)json_integer_value(max) : WARM_PROCESSES;
 	warm->max_bytes = memory ? (uint64_t)json_integer_value(memory) : total_memory() / WARM_MEMORY_PART;
 	warm->max_forks = forks ? (unsigned)json_integer_value(forks) : WARM_FORKS;
+	warm->start_ms = start ? (unsigned)json_integer_value(start) * 1000 : WARM_START_MS;
 	warm->recipe_ms = seconds ? (unsigned)json_integer_value(seconds) * 1000 : WARM_RECIPE_MS;
 	(void)uv_timer_init(setup->loop, &warm->later);
 	warm->later.data = warm;

@@ -13,8 +13,8 @@
 #include "exec/util/strings.h"
 #include "sandbox/sandbox.h"
 
-#define WARM_START_MS 60000  /* for an interpreter to import, */
-#define WARM_RECIPE_MS 30000 /* and for each of its recipes, by default */
+#define WARM_START_MS 60000  /* for an interpreter to import, by default, */
+#define WARM_RECIPE_MS 30000 /* and for each of its recipes, likewise */
 /* The delay after a failure in which such steps begin cold, or without the failed recipe (then it doubles). */
 #define WARM_RETRY_MS 300000
 #define WARM_LOOK_MS 2000  /* between two checks of the disk */

@@ -82,10 +82,10 @@ struct warm {
 	struct warm_process *list;
 	char *module, *stand_in; /* NULL: it does not exist */
 	unsigned max, max_forks;
-	unsigned started;   /* interpreters started so far */
-	uint64_t max_bytes; /* limit for all together */
-	uv_timer_t later;   /* prepares the next copy during a run */
-	unsigned recipe_ms; /* for each recipe */
+	unsigned started;             /* interpreters started so far */
+	uint64_t max_bytes;           /* limit for all together */
+	uv_timer_t later;             /* prepares the next copy during a run */
+	unsigned start_ms, recipe_ms; /* for the imports, and for each recipe */
 	struct recipe_backoff *refused;
 	struct strings told; /* subject and sentence, in turns */
 	bool closing;
