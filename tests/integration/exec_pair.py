@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Steps of a referee and a solver: what each gets, what is whose, the limits of both, how either ends, and warm starts."""
+import fcntl
+
 from exec_devices import ALWAYS, start
 from exec_driver import *
 
@@ -281,7 +283,11 @@ def warm_room(folder):
 def cancelled(folder):
     """A job that is cancelled while one of its interpreters starts ends, and the next one has both"""
     python = need_warm()
-    config, env = module(folder, "kettle_slow", "import time\nopen('/proc/self/comm', 'w').write('kettle-slow')\ntime.sleep(2)\n")
+    # Its import waits for the lock of its own file, which this process has until the job has ended.
+    config, env = module(folder, "kettle_slow", "import fcntl\nopen('/proc/self/comm', 'w').write('kettle-slow')\n"
+                         "fcntl.flock(open(__file__), fcntl.LOCK_SH)\n")
+    gate = open(os.path.join(folder, "modules", "kettle_slow.py"))
+    fcntl.flock(gate, fcntl.LOCK_EX)
     step = warm_pair(python, ["json"], ["kettle_slow"])
     step["solver"]["env"] = env
 
@@ -299,6 +305,7 @@ def cancelled(folder):
         poll(starts, "an interpreter that imports")
         x.send(op="cancel", job="c")
         equal(x.done("c")["status"], "cancelled")
+        gate.close()
         equal(warm_of(passed(x.outcomes("d", [step])["s"])), (True, True))
 
 
