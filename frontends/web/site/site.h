@@ -55,7 +55,8 @@ struct site_page {
 	const char *query; /* the names of its parameters, with a space after each; others are ignored; or NULL */
 	const char *template, *title;
 	const char *data; /* the path of the same as JSON; or NULL */
-	const char *back; /* of the template `confirm`, which asks before it sends the page's form: where it leads else; or NULL */
+	/* Of the template `confirm`, which asks before it sends the page's form: where it leads else; or NULL. */
+	const char *back;
 	const char *about, *picture; /* what links to the page show, the latter by its path; or NULL */
 	struct site_read reads[SITE_READS_MAX];
 	const char *markdown, *diff; /* members of the model of which HTML is made; or NULL */
