@@ -277,14 +277,18 @@ segment_of(const struct site_page *page)
 	return strcmp(page->path, "operator/do/*") == 0 ? "leaderboard.create" : PLAIN;
 }
 
+/* The same for all pages. New reference. */
 static json_t *
 commands_by_name(void)
 {
-	json_t *named = json_object();
+	static json_t *named;
+	if (named)
+		return json_incref(named);
+	named = json_object();
 	AUTO_JSON json_t *rows = command_data(commands);
 	json_array_each(rows, row)
 		json_object_set(named, json_text_or_empty(row, "name"), row);
-	return named;
+	return json_incref(named);
 }
 
 /* A visit to a page. */
