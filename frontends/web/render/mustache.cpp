@@ -4,14 +4,15 @@
 
 #include "web/render/mustache.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <kainjow/mustache.hpp>
 #include <map>
+#include <unordered_map>
 #include <memory>
-#include <sstream>
 #include <vector>
 
 extern "C" {
@@ -216,8 +217,8 @@ class json_context : public kainjow::mustache::basic_context<std::string>
   private:
 	std::vector<const json_t *> stack;
 	mutable std::vector<std::unique_ptr<data>> kept;
-	mutable std::map<const data *, const json_t *> values; // what a section is entered with
-	json_t *rows = json_array();                           // of maps
+	mutable std::unordered_map<const data *, const json_t *> values; // what a section is entered with
+	json_t *rows = json_array();                                     // of maps
 
 	const data *keep(data &&made, const json_t *value) const
 	{
@@ -245,19 +246,18 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 	const json_t *find(const std::string &path, const json_t **ret_owner) const
 	{
 		bool is_inner = path[0] == '.';
-		std::istringstream names(path.substr(is_inner));
-		std::string name;
 		if (path == ".")
 			return *ret_owner = stack.back();
-		std::getline(names, name, '.');
+		std::size_t at = is_inner, end = path.find('.', at);
 		for (auto level = stack.rbegin(); level != stack.rend(); ++level) {
-			const json_t *value = json_object_get(*level, name.c_str());
+			const json_t *value = json_object_getn(*level, &path[at], std::min(end, path.size()) - at);
 			if (!value && !(is_inner && json_is_object(*level)))
 				continue;
-			*ret_owner = *level;
-			while (*ret_owner && std::getline(names, name, '.')) {
+			for (*ret_owner = *level; *ret_owner && end != path.npos;) {
+				at = end + 1;
+				end = path.find('.', at);
 				*ret_owner = value;
-				value = json_at(value, name.c_str(), name.size());
+				value = json_at(value, &path[at], std::min(end, path.size()) - at);
 				if (!value && json_is_object(*ret_owner))
 					*ret_owner = nullptr;
 			}
