@@ -18,6 +18,7 @@
 #define CANCEL_MS 30000  /* kettle/runner.h */
 #define RECOVER_MS 60000 /* likewise */
 #define STOP_MS 20000
+#define LOST_MS 30000 /* for so long an answer is waited for that was lost before the calm */
 #define COUNTED_MAX 3
 
 static void submit(void *arg);
@@ -87,7 +88,8 @@ cancel_attempt(struct attempt *attempt)
 	struct world *world = attempt->job->world;
 	world_say(world, "cancel %s", attempt->ref);
 	attempt->cancel_ms = world_now(world);
-	attempt->cancelled_in = world_is_calm(world) ? world->life : NULL;
+	bool is_heard = world->climate == FAIR || world_now(world) >= world->calm_ms + LOST_MS;
+	attempt->cancelled_in = is_heard && world_is_calm(world) ? world->life : NULL;
 	world_after(world, CANCEL_MS, on_cancel_due, attempt);
 	world->side->plugin->runner->cancel(world->life->self, attempt->ref);
 }
