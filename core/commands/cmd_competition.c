@@ -90,7 +90,9 @@ report_problem(struct sync *sync, const char *name, int rc, const struct kettle_
 			*err = *why;
 		return rc;
 	}
-	return sync_add(sync, "errors", json_pack("{s:s, s:s}", "name", name, "error", why->message));
+	return sync_add(sync, "errors",
+		json_pack("{s:s, s:s, s:s*}", "name", name, "error", why->message, "member",
+			strcmp(why->member, "force") == 0 ? why->member : NULL));
 }
 
 /* Notes the owner of the board. */

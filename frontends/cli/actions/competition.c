@@ -21,27 +21,32 @@ static const char step_template[] = "{action=update?  change {*name}: {changes}|
 									"deadline {deadline?{deadline}|none}}{differs?; the task runs differently: "
 									"{differs}{scores=left?; {ranked} places in the rankings are lost}}\n";
 
+/* Prints the problems of a list, and why they are there: what `member` of each is the text of; end follows it. */
+static void
+put_problems(const struct run *run, const json_t *problems, enum term_style style, const char *word, const char *member,
+	const char *end)
+{
+	const struct term *term = &run->term;
+	json_array_each(problems, entry) {
+		struct kettle_error reason = {0};
+		snprintf(reason.message, sizeof(reason.message), "%s", json_text_or_empty(entry, member));
+		(void)kettle_blame(&reason, KETTLE_CAUSE_NONE, json_text_or_empty(entry, "member"), 0);
+		run_name_options(run, &reason);
+		fputs("  ", term->out);
+		term_put(term, style, word);
+		template_put(term, "{*name}: ", entry, NULL);
+		term_sanitize(term->out, reason.message, 0);
+		fputs(end, term->out);
+	}
+}
+
 /* Prints the problems that are skipped or wrong, and why. */
 static void
 put_rest(const struct run *run, const json_t *result)
 {
 	const struct term *term = &run->term;
-	json_array_each(json_object_get(result, "skipped"), entry) {
-		struct kettle_error reason = {0};
-		snprintf(reason.message, sizeof(reason.message), "%s", json_text_or_empty(entry, "reason"));
-		(void)kettle_blame(&reason, KETTLE_CAUSE_NONE, json_text_or_empty(entry, "member"), 0);
-		run_name_options(run, &reason);
-		fputs("  ", term->out);
-		term_put(term, STYLE_YELLOW, "skip ");
-		template_put(term, "{*name}: ", entry, NULL);
-		term_sanitize(term->out, reason.message, 0);
-		fputs(".\n", term->out);
-	}
-	json_array_each(json_object_get(result, "errors"), entry) {
-		fputs("  ", term->out);
-		term_put(term, STYLE_RED, "wrong ");
-		template_put(term, "{*name}: {error}\n", entry, NULL);
-	}
+	put_problems(run, json_object_get(result, "skipped"), STYLE_YELLOW, "skip ", "reason", ".\n");
+	put_problems(run, json_object_get(result, "errors"), STYLE_RED, "wrong ", "error", "\n");
 	template_put(term, "{absent@@  {*} is no longer in the file; the leaderboard stays unchanged.\n}", result, NULL);
 }
 
