@@ -50,6 +50,7 @@ list_parts(const struct core *core)
 	add_program(parts, "kettle-exec");
 	add_program(parts, "kettle-gpu");
 	add_program(parts, "kettle-profile");
+	add_installed(parts, "shared memory", INSTALLED_SHM);
 	/* Adds a part that an installation may lack. */
 	AUTO_FREE char *folder = path_program_dir(), *path = folder ? path_join(folder, "kettle-plot") : NULL;
 	if (path && access(path, X_OK) == 0)

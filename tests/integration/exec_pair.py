@@ -59,6 +59,29 @@ def apart(folder):
         equal(outcome["solver"]["stdout"]["text"].splitlines(), ["[0, 1, 2, 4, 5] ['KETTLE_SHM_FD'] ['out', 'run.py']"])
 
 
+LOAD = """
+import _ctypes
+library = _ctypes.dlopen(os.environ['KETTLE_SHM_LIBRARY'], 2)
+print(os.environ['KETTLE_SHM_LIBRARY'], *[_ctypes.dlsym(library, name) > 0 for name in ('kettle_flush', 'kettle_share_heap')], flush=True)
+try:
+    open(os.environ['KETTLE_SHM_LIBRARY'], 'r+')
+except OSError:
+    print('read-only', flush=True)
+"""
+
+
+def library(folder):
+    """Processes that share memory find the native library; others do not"""
+    with Exec(folder) as x:
+        outcome = passed(x.one(pair(LOAD + "end()", LOAD + DONE, share=65536)))
+        for one in (outcome, outcome["solver"]):
+            equal(one["stdout"]["text"], "/run/kettle-shm.so True True\nread-only\n")
+        contains(x.one(pair(LOAD + "end()"))["stderr"]["text"], "KeyError: 'KETTLE_SHM_LIBRARY'")
+    with Exec(folder, arguments=["--level", "off"]) as x:
+        outcome = passed(x.one(pair(LOAD.split("try:")[0] + "end()", share=65536)))
+        contains(outcome["stdout"]["text"], "/warm/.libs/shm.so True True")
+
+
 LEAVE = "os.makedirs('out/cache/triton', exist_ok=True)\nprint(sorted(os.listdir('out/cache/triton')), flush=True)\n" \
         "open('out/cache/triton/%s', 'w').write('x')\n"
 
@@ -321,4 +344,4 @@ def repeated(folder):
 
 if __name__ == "__main__":
     # A sanitizer's kettle-profile does not work in a sandbox.
-    sys.exit(main([apart, files, prepared, ends, limits, memory, warm, warm_limits, warm_room, cancelled, repeated] + [profiled] * (not sanitizer())))
+    sys.exit(main([apart, library, files, prepared, ends, limits, memory, warm, warm_limits, warm_room, cancelled, repeated] + [profiled] * (not sanitizer())))

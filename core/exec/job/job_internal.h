@@ -422,6 +422,7 @@ struct step {
 		const struct tool *profiler, *helper; /* of a step with `profile`; profiler NULL: the machine lacks it */
 		char fingerprint[DIGEST_HEX_SIZE];
 		char *missing; /* a tool that this machine lacks */
+		char *library; /* of a step with `share`, core/shm; NULL: the installation lacks it */
 	} tools;
 
 	struct step_cache {

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/installed.h"
 #include "base/io.h"
 #include "base/json_access.h"
 #include "base/text.h"
@@ -23,6 +24,7 @@
 #define BUILD_NICE 10
 #define PROFILER "kettle-profile"
 #define PROFILER_SHOWN "/run/kettle-profile" /* its path in every sandbox */
+#define LIBRARY_SHOWN "/run/kettle-shm.so"
 
 /* The descriptors that connect referee and solver; -1: none. */
 struct referee_link {
@@ -86,6 +88,15 @@ add_profiler(const struct step_process *process, struct strings *words)
 }
 
 /* ---- tools, on a thread of work ---- */
+
+/* The native library for processes that share memory. They do without it where the installation lacks it. */
+static void
+find_library(struct step *step)
+{
+	AUTO_FREE char *path = installed_path(INSTALLED_SHM);
+	if (access(path, R_OK) == 0)
+		step->tools.library = STEAL(path);
+}
 
 static bool
 has_toolkit(const struct tool *tool)
@@ -265,6 +276,8 @@ launch_find_tools(void *arg)
 		fingerprint_jit(step);
 	if (rc == 0 && step->plan->profile)
 		rc = find_profiler(step, &step->error);
+	if (step->plan->share > 0)
+		find_library(step);
 	if (STEP_SOLVER(step)->tool)
 		step->tools.told = tell_tool(step);
 	for (size_t i = 0; rc == 0 && i < step->count; i++) {
@@ -303,6 +316,13 @@ set_folders(const struct step_process *process, json_t *env)
 	json_object_update_missing(env, own);
 }
 
+/* The library's path as the processes see it. */
+static const char *
+library_path(const struct step *step)
+{
+	return step->job->line.unit.level == SANDBOX_LEVEL_OFF ? step->tools.library : LIBRARY_SHOWN;
+}
+
 /* The whole environment as an object. Later values replace earlier ones. New reference. */
 static json_t *
 make_environment(const struct step_process *process, bool first)
@@ -333,6 +353,8 @@ make_environment(const struct step_process *process, bool first)
 		set_number(env, "KETTLE_PEER_FD", STEP_FD_PEER);
 	if (step->count > 1 && plan->share > 0)
 		set_number(env, "KETTLE_SHM_FD", STEP_FD_SHM);
+	if (step->tools.library)
+		json_object_set_new(env, "KETTLE_SHM_LIBRARY", json_string(library_path(step)));
 	if (process->temporary)
 		set_folders(process, env);
 	return env;
@@ -362,8 +384,8 @@ list_folders(const struct step_process *process, struct strings *seen)
 }
 
 /*
- * The parts of the machine that the process sees besides the system: folders, kettle-profile, the device, shared
- * results. Texts are borrowed from the lists.
+ * The parts of the machine that the process sees besides the system: folders, kettle-profile, the library, the device,
+ * shared results. Texts are borrowed from the lists.
  */
 static struct sandbox_bind *
 make_binds(const struct step_process *process, const struct strings *folders, const struct strings *nodes,
@@ -371,11 +393,13 @@ make_binds(const struct step_process *process, const struct strings *folders, co
 {
 	size_t count = 0;
 	struct sandbox_bind *binds =
-		xcalloc(folders->count + nodes->count + shared->count + WARM_BINDS + 1, sizeof(*binds));
+		xcalloc(folders->count + nodes->count + shared->count + WARM_BINDS + 2, sizeof(*binds));
 	for (size_t i = 0; i < folders->count; i++)
 		binds[count++] = (struct sandbox_bind){.source = folders->list[i], .optional = true};
 	if (is_profiled(process))
 		binds[count++] = (struct sandbox_bind){.source = process->step->tools.helper->real, .target = PROFILER_SHOWN};
+	if (process->step->tools.library)
+		binds[count++] = (struct sandbox_bind){.source = process->step->tools.library, .target = LIBRARY_SHOWN};
 	for (size_t i = 0; i < nodes->count; i++)
 		binds[count++] = (struct sandbox_bind){.source = nodes->list[i], .optional = true, .device = true};
 	for (size_t i = 0; i < shared->count; i += 2)

@@ -146,7 +146,7 @@ step_close(struct step *step)
 	if (step->cache.recorder)
 		(void)recorder_end(step->cache.recorder, &step->cache.reads);
 	reads_free(&step->cache.reads);
-	free_all(step->tools.missing, step->artifacts.cut, step->dir, step->kept);
+	free_all(step->tools.missing, step->tools.library, step->artifacts.cut, step->dir, step->kept);
 }
 
 /* Whether the job makes shared results and so sends no events. */
