@@ -139,7 +139,8 @@ check_new(
 	struct board_change *settings = &board->settings;
 	int rc = check_begin(db, args, board, err);
 	if (rc == 0)
-		rc = task_check_bundle(env->languages, json_object_get(args, "task"), &board->bundle, err);
+		rc = task_check_harness(
+			env->languages, json_object_get(args, "task"), json_text_or_null(args, "harness"), &board->bundle, err);
 	if (rc < 0)
 		return rc;
 	const json_t *task = json_object_get(board->bundle, "task");
@@ -216,10 +217,13 @@ read_change(struct db *db, const struct command_env *env, const json_t *args, st
 		return kettle_fail(err, KETTLE_EINVAL,
 			"Nothing to change: give a deadline, an opening time, devices, a visibility, a code visibility, "
 			"`jit_cache`, `after_deadline`, a description or a task.");
+	if (rc == 0 && json_object_get(args, "harness") && !task)
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "task",
+			kettle_fail(err, KETTLE_EINVAL, "A harness is part of a task: give the task (`task`) together with it."));
 	if (rc == 0 && devices)
 		rc = board_pick_devices(env, devices, ret_devices, err);
 	if (rc == 0 && task)
-		rc = task_check_bundle(env->languages, task, ret_bundle, err);
+		rc = task_check_harness(env->languages, task, json_text_or_null(args, "harness"), ret_bundle, err);
 	change->devices = *ret_devices;
 	change->bundle = *ret_bundle;
 	return rc;

@@ -47,6 +47,7 @@ struct sync {
 	const struct actor *actor;
 	bool force, dry;
 	const char *visibility;  /* of boards that it creates */
+	const char *harness;     /* of all tasks; NULL: what the file and the tasks say */
 	const char *set;         /* the present one */
 	json_t *names;           /* of all problems so far */
 	bool joins;              /* the present set has or gets a board of the actor, or of others if that is an admin */
@@ -111,10 +112,10 @@ new_arguments(const struct sync *sync, const json_t *problem)
 {
 	json_t *deadline = json_object_get(problem, "deadline"), *gpus = json_object_get(problem, "gpus");
 	bool dated = json_is_string(deadline) && json_string_length(deadline);
-	return json_pack("{s:O, s:O, s:O*, s:O*, s:s, s:s, s:s, s:s, s:b}", "name", json_object_get(problem, "name"),
-		"task", json_object_get(problem, "bundle"), "deadline", dated ? deadline : NULL, "device",
-		json_array_size(gpus) ? gpus : NULL, "visibility", sync->visibility, "code_visibility", "owner", "jit_cache",
-		"yes", "after_deadline", "closed", "force", (int)sync->force);
+	return json_pack("{s:O, s:O, s:s*, s:O*, s:O*, s:s, s:s, s:s, s:s, s:b}", "name", json_object_get(problem, "name"),
+		"task", json_object_get(problem, "bundle"), "harness", sync->harness, "deadline", dated ? deadline : NULL,
+		"device", json_array_size(gpus) ? gpus : NULL, "visibility", sync->visibility, "code_visibility", "owner",
+		"jit_cache", "yes", "after_deadline", "closed", "force", (int)sync->force);
 }
 
 static int
@@ -157,7 +158,8 @@ read_change(const struct sync *sync, const json_t *problem, struct board_change 
 {
 	const char *deadline = json_text_or_null(problem, "deadline");
 	const json_t *gpus = json_object_get(problem, "gpus");
-	int rc = task_check_bundle(sync->env->languages, json_object_get(problem, "bundle"), ret_bundle, err);
+	int rc =
+		task_check_harness(sync->env->languages, json_object_get(problem, "bundle"), sync->harness, ret_bundle, err);
 	if (rc == 0)
 		rc = competition_deadline(deadline, &change->deadline_at, err);
 	if (rc < 0)
@@ -382,6 +384,7 @@ cmd_competition_sync(const struct command_call *call, json_t **ret_result, struc
 		.force = force,
 		.dry = dry,
 		.visibility = json_text_or_null(call->args, "visibility"),
+		.harness = json_text_or_null(call->args, "harness"),
 		.names = names,
 		.result = result,
 		.trial = call->trial,

@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "base/text.h"
 #include "judge/capture.h"
+#include "judge/judging.h"
 #include "judge/plan.h"
 #include "judge/unit_facts.h"
 #include "model/blobs.h"
@@ -516,6 +517,21 @@ cmd_submit(const struct command_call *call, json_t **ret_result, struct kettle_e
 	return 0;
 }
 
+/* Adds to each device where the outputs of the board are checked and timed there; one that is not configured has no GPU. */
+static int
+add_judging(const struct command_call *call, const struct board *board, json_t *devices, struct kettle_error *err)
+{
+	AUTO_JSON json_t *kept = NULL;
+	int rc = board_judging(call->db, board, &kept, err);
+	json_array_each(rc == 0 ? devices : NULL, device) {
+		const char *name = NULL;
+		const json_t *units = NULL;
+		(void)board_configured_units(call->env, json_text_or_empty(device, "device"), &name, &units, NULL);
+		(void)json_object_set_new(device, "judging", json_string(judging_on(kept, json_array_get(units, 0))));
+	}
+	return rc;
+}
+
 int
 cmd_board_devices(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
@@ -536,6 +552,8 @@ cmd_board_devices(const struct command_call *call, json_t **ret_result, struct k
 		rc = device_usage_left(call->env, call->db, call->actor->user, submit.of_board, &budgets, err);
 	if (rc == 0)
 		rc = weigh_devices(&submit, &devices, &first, err);
+	if (rc == 0)
+		rc = add_judging(call, &submit.board, devices, err);
 	if (rc == 0)
 		*ret_result = json_pack("{s:s, s:O, s:O, s:O}", "leaderboard", submit.board.name, "devices", devices, "limits",
 			limits, "budgets", budgets);

@@ -14,7 +14,7 @@
 #include "commands/pool_call.h"
 #include "commands/task_choice.h"
 #include "commands/task_try.h"
-#include "model/board.h"
+#include "judge/judging.h"
 #include "session/core.h"
 #include "task/competition.h"
 #include "task/folder.h"
@@ -160,9 +160,11 @@ on_checked(const struct pool_call *call, const char *path, const json_t *bundle,
 	bool refused = json_array_size(json_object_get(bundle, "remarks")) > 0 && member_true(call->args, "strict");
 	if (!bundle)
 		return json_pack("{s:s, s:b, s:s?}", "path", path, "ok", 0, "error", error);
-	return json_pack("{s:s, s:b, s:s?, s:O, s:O*, s:s, s:I, s:I, s:I, s:O*}", "path", path, "ok", !refused, "error",
-		refused ? "With `--strict`, remarks are errors." : NULL, "name", json_object_get(bundle, "name"), "lang",
-		json_object_get(task, "lang"), "judging", BOARD_JUDGING, "tests",
+	const char *harness = json_text_or_null(task, "harness");
+	return json_pack("{s:s, s:b, s:s?, s:O, s:O*, s:s, s:o, s:I, s:I, s:I, s:O*}", "path", path, "ok", !refused,
+		"error", refused ? "With `--strict`, remarks are errors." : NULL, "name", json_object_get(bundle, "name"),
+		"lang", json_object_get(task, "lang"), "harness", harness ? harness : "task", "judging",
+		judging_shown(json_object_get(bundle, "judging")), "tests",
 		(json_int_t)json_array_size(json_object_get(task, "tests")), "benchmarks",
 		(json_int_t)json_array_size(json_object_get(task, "benchmarks")), "files",
 		(json_int_t)json_object_size(json_object_get(bundle, "files")), "remarks", json_object_get(bundle, "remarks"));
@@ -183,7 +185,8 @@ check_task(struct pool_call *call, const char *path)
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *bundle = NULL;
 	const char *lang = json_string_value(json_array_get(call->task.languages, 0));
-	(void)task_read_as(call->languages, path, lang ? lang : json_text_or_null(call->args, "lang"), &bundle, &err);
+	(void)task_read_harness(call->languages, path, lang ? lang : json_text_or_null(call->args, "lang"),
+		json_text_or_null(call->args, "harness"), &bundle, &err);
 	add_result(call, on_checked(call, path, bundle, err.message), bundle);
 }
 
@@ -209,10 +212,14 @@ check_competition(struct pool_call *call, const char *path)
 				json_object_get(set, "deadline"), "problems", (json_int_t)json_array_size(problems)),
 			NULL);
 		json_array_each(problems, problem) {
-			json_t *bundle = json_object_get(problem, "bundle");
-			bundle = json_is_object(bundle) ? bundle : NULL;
-			json_t *one =
-				on_checked(call, json_text_or_null(problem, "directory"), bundle, json_text_or_null(problem, "error"));
+			const json_t *read = json_object_get(problem, "bundle");
+			AUTO_JSON json_t *bundle = NULL;
+			struct kettle_error why = {0};
+			if (json_is_object(read))
+				(void)task_check_harness(
+					call->languages, read, json_text_or_null(call->args, "harness"), &bundle, &why);
+			json_t *one = on_checked(call, json_text_or_null(problem, "directory"), bundle,
+				json_is_object(read) ? why.message : json_text_or_null(problem, "error"));
 			(void)json_object_set(one, "problem", json_object_get(problem, "name"));
 			add_result(call, one, bundle);
 		}

@@ -55,7 +55,8 @@ run_read(void *arg)
 	struct task_run *run = arg;
 	size_t size = 0;
 	const char *path = json_text_or_null(run->args, "path"), *file = json_text_or_null(run->args, "file");
-	if (task_read_as(run->core->languages, path, json_text_or_null(run->args, "lang"), &run->bundle, &run->err) < 0)
+	if (task_read_harness(run->core->languages, path, json_text_or_null(run->args, "lang"),
+			json_text_or_null(run->args, "harness"), &run->bundle, &run->err) < 0)
 		return;
 	if (file_read(file, (size_t)run->core->env.submission_bytes, &run->code, &size, &run->err) < 0)
 		return;
@@ -237,8 +238,8 @@ verify_read(void *arg)
 	struct verify *verify = arg;
 	AUTO_TASK_FORM struct task_form form = {0};
 	const char *path = json_text_or_null(verify->args, "path");
-	if (task_read_as(verify->core->languages, path, json_text_or_null(verify->args, "lang"), &verify->bundle,
-			&verify->err) < 0 ||
+	if (task_read_harness(verify->core->languages, path, json_text_or_null(verify->args, "lang"),
+			json_text_or_null(verify->args, "harness"), &verify->bundle, &verify->err) < 0 ||
 		task_form_open(path, &form, &verify->err) < 0)
 		return;
 	if (read_solutions(verify, &form.source_dir, "correct") == 0)

@@ -6,6 +6,7 @@
 #include "base/gpu_fitness.h"
 #include "base/ranking_columns.h"
 #include "commands/command_parts.h"
+#include "judge/judging.h"
 #include "model/board.h"
 #include "model/settings.h"
 #include "session/shape.h"
@@ -52,10 +53,26 @@ static const char *const earlier_scores[] = {"kept", "left", NULL};
 static const char *const template_sources[] = {"template", "skeleton", NULL};
 
 #define VERSION_HELP "grows with every change of what `leaderboard.show` answers"
-static const char *const judgings[] = {BOARD_JUDGING, NULL};
-#define JUDGING \
-	MEMBER("judging", SHAPE_STRING, .choices = judgings, \
-		.help = "where outputs are checked and timed: in one process with the submission")
+static const char *const harnesses[] = {"task", "kettle", NULL};
+static const char *const judging_kinds[] = {JUDGING_KINDS, NULL};
+static const char *const judgings[] = {
+#define X(word, open) word,
+	JUDGINGS(X)
+#undef X
+		NULL};
+#define JUDGING_HELP \
+	"referee: a process that never has the submission; one process: that of the submission; own harness: as the " \
+	"task's own harness does it"
+/* harness: which of both judges; judging: where, by kind of device. */
+#define JUDGING(...) \
+	MEMBER("harness", SHAPE_STRING, .choices = harnesses, \
+		.help = "task: the harness among the task's files; kettle: Kettle's in its place", __VA_ARGS__), \
+		MEMBER("judging", \
+			ARRAY(OBJECT(MEMBER("kind", SHAPE_STRING, .choices = judging_kinds, .help = "of device"), \
+				MEMBER("by", SHAPE_STRING, .choices = judgings, .help = JUDGING_HELP), \
+				MEMBER("open", SHAPE_STRING, \
+					.help = "what a submission may still do, as part of a sentence; see docs/tasks.md"))), \
+			.help = "where outputs are checked and timed", __VA_ARGS__)
 /* A leaderboard as board_object has it. missing: whether the task may be. */
 #define LEADERBOARD(missing) \
 	MEMBER("id", SHAPE_INT), MEMBER("name", SHAPE_STRING), MEMBER("description", SHAPE_STRING), \
@@ -69,7 +86,7 @@ static const char *const judgings[] = {BOARD_JUDGING, NULL};
 		MEMBER("after_deadline", SHAPE_STRING, .choices = after_deadline), \
 		MEMBER("creator", SHAPE_STRING, .help = "the user's name"), MEMBER("created", SHAPE_TIME), \
 		MEMBER("opens", SHAPE_TIME, .null = true), \
-		MEMBER("ended", SHAPE_BOOL, .help = "whether its deadline has passed"), JUDGING
+		MEMBER("ended", SHAPE_BOOL, .help = "whether its deadline has passed"), JUDGING(.optional = false)
 #define REMARKS MEMBER("remarks", ARRAY(SHAPE_STRING), .help = "sentences about the task and the deadline")
 static const struct shape leaderboard_shape[] = {LEADERBOARD(false), {0}};
 #define RATE_LIMIT \

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/text.h"
+#include "judge/judging.h"
 #include "model/ranking.h"
 
 #include <string.h>
@@ -353,14 +354,36 @@ board_pick_devices(const struct command_env *env, const json_t *wanted, json_t *
 	"FROM (SELECT device FROM leaderboard_devices d WHERE " \
 	"d.leaderboard = b.id ORDER BY position)) AS gpu_types_json, b.visibility, b.code, b.jit_cache, " \
 	"b.after_deadline, u.name AS creator, b.created_at AS created_iso, b.opens_at AS opens_iso, " \
-	"coalesce(b.deadline_at < ?1, 0) AS ended_bool, '" BOARD_JUDGING "' AS judging" with \
+	"coalesce(b.deadline_at < ?1, 0) AS ended_bool, json_extract(t.bundle_json, '$.judging') AS judging_json, " \
+	"coalesce(json_extract(t.bundle_json, '$.task.harness'), 'task') AS harness" with \
 	" FROM leaderboards b JOIN tasks t ON " \
 	"t.id = b.task JOIN users u ON u.id = b.creator "
+
+/* In place of what its task's bundle keeps. */
+static void
+show_judging(json_t *object)
+{
+	(void)json_object_set_new(object, "judging", judging_shown(json_object_get(object, "judging")));
+}
 
 int
 board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct kettle_error *err)
 {
-	return db_object(db, ret_object, err, OBJECT(TASK, "") "WHERE b.id = ?2", "ii", db->now_ms, leaderboard);
+	int rc = db_object(db, ret_object, err, OBJECT(TASK, "") "WHERE b.id = ?2", "ii", db->now_ms, leaderboard);
+	if (rc == 0)
+		show_judging(*ret_object);
+	return rc;
+}
+
+int
+board_judging(struct db *db, const struct board *board, json_t **ret_kept, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int rc = db_object(db, &row, err,
+		"SELECT json_extract(bundle_json, '$.judging') AS judging_json FROM tasks WHERE id = ?", "i", board->task);
+	if (rc == 0)
+		*ret_kept = json_incref(json_object_get(row, "judging"));
+	return rc;
 }
 
 #define LIST(task) \
@@ -371,8 +394,11 @@ int
 board_list(
 	struct db *db, const struct actor *actor, bool all, bool tasks, json_t **ret_boards, struct kettle_error *err)
 {
-	return db_array(db, ret_boards, err, tasks ? LIST(TASK) : LIST(""), "iiii", db->now_ms, board_sees_all(actor),
+	int rc = db_array(db, ret_boards, err, tasks ? LIST(TASK) : LIST(""), "iiii", db->now_ms, board_sees_all(actor),
 		board_user(actor), (int64_t)all);
+	json_array_each(rc == 0 ? *ret_boards : NULL, one)
+		show_judging(one);
+	return rc;
 }
 
 /* Of one device the number is kept; users of several are told apart. */

@@ -26,9 +26,6 @@ struct board {
 	enum board_code code;
 };
 
-/* Where the outputs of a leaderboard are checked and timed: in the process of the submission. */
-#define BOARD_JUDGING "one process"
-
 /* In SQL on a row of leaderboards b: whether the actor may see it. ?2: board_sees_all, ?3: board_user of the actor. */
 #define BOARD_MAY_SEE \
 	"(?2 OR b.creator = ?3 OR NOT " DB_UNOPENED " AND (b.visibility = 'public' OR EXISTS (SELECT 1 FROM access a " \
@@ -105,9 +102,12 @@ json_t *board_configured(const struct command_env *env);
 char *board_join(const json_t *names);
 /*
  * As GET /leaderboards shows it: {"id", "name", "description", "task", "deadline", "gpu_types", "visibility", "code",
- * "jit_cache", "after_deadline", "creator", "created", "opens", "ended"}.
+ * "jit_cache", "after_deadline", "creator", "created", "opens", "ended", "harness": "task" or "kettle", "judging":
+ * judging_shown}.
  */
 int board_object(struct db *db, int64_t leaderboard, json_t **ret_object, struct kettle_error *err);
+/* Where its outputs are checked and timed, as its task's bundle keeps it (judging.h), or null. New reference. */
+int board_judging(struct db *db, const struct board *board, json_t **ret_kept, struct kettle_error *err);
 /*
  * Completions for a shell: [{"value": name, "about"}] of the boards that the actor may see and whose name begins with
  * the prefix, without case; at most `limit`, those that still accept submissions first. New reference.

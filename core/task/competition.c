@@ -171,6 +171,12 @@ read_problem(const struct competition_reader *reader, size_t index)
 		(void)fail_competition_at(reader, pointer, &why);
 	if (!deadline)
 		deadline = deadline_of(reader->root);
+	json_t *read = bundle;
+	if (read && json_object_get(problem, "harness")) {
+		bundle = NULL;
+		(void)task_check_harness(reader->languages, read, json_text_or_null(problem, "harness"), &bundle, &why);
+		json_decref(read);
+	}
 	return json_pack("{s:O, s:s, s:o?, s:o, s:O?, s:s?}", "name", json_object_get(problem, "name"), "directory",
 		directory, "deadline", deadline, "gpus", json_is_array(gpus) ? json_incref(gpus) : json_array(), "bundle",
 		bundle, "error", bundle ? NULL : why.message);

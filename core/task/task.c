@@ -13,6 +13,7 @@
 #include "base/schema.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
+#include "judge/judging.h"
 #include "task/task_form.h"
 #include "task/folder.h"
 #include "task/task_yml.h"
@@ -28,7 +29,7 @@ static const char bundle_schema[] =
 	" \"file_name\": {\"type\": \"string\", \"pattern\": \"^[^/]{1,200}$\"}, \"text\": {\"type\": \"string\"}}}}}}";
 
 const char *const task_running_keys[] = {"lang", "config", "tests", "benchmarks", "ranking_by", "test_timeout",
-	"benchmark_timeout", "ranked_timeout", "memory", "multi_gpu", "libraries", "seed", NULL};
+	"benchmark_timeout", "ranked_timeout", "memory", "multi_gpu", "libraries", "seed", "harness", NULL};
 
 /* A bundle while it is made. */
 struct bundle_builder {
@@ -78,14 +79,11 @@ check_given(struct bundle_builder *builder, const struct languages *languages, s
 }
 
 static int
-take_file(struct bundle_builder *builder, const char *name, struct kettle_error *err)
+take_contents(struct bundle_builder *builder, const char *name, const json_t *contents, struct kettle_error *err)
 {
 	AUTO_FREE char *data = NULL;
 	size_t size = 0;
 	char hash[65];
-	const json_t *contents = json_object_get(json_object_get(builder->given, "files"), name);
-	if (!contents)
-		return kettle_fail(err, KETTLE_ENOENT, "%s: the contents of the file `%s` are missing.", builder->label, name);
 	struct kettle_error inner = {0};
 	if (contents_bytes(contents, &data, &size, &inner))
 		return kettle_fail(err, inner.code, "%s: the file `%s`: %s", builder->label, name, inner.message);
@@ -100,6 +98,15 @@ take_file(struct bundle_builder *builder, const char *name, struct kettle_error 
 }
 
 static int
+take_file(struct bundle_builder *builder, const char *name, struct kettle_error *err)
+{
+	const json_t *contents = json_object_get(json_object_get(builder->given, "files"), name);
+	if (!contents)
+		return kettle_fail(err, KETTLE_ENOENT, "%s: the contents of the file `%s` are missing.", builder->label, name);
+	return take_contents(builder, name, contents, err);
+}
+
+static int
 take_files(struct bundle_builder *builder, struct kettle_error *err)
 {
 	json_array_each(json_object_get(builder->yml.task, "files"), file) {
@@ -111,6 +118,34 @@ take_files(struct bundle_builder *builder, struct kettle_error *err)
 			return rc;
 	}
 	return 0;
+}
+
+/* With `harness: kettle`, the files of the language's harness; whatever a client sent under their names does not count. */
+static int
+take_harness(struct bundle_builder *builder, struct kettle_error *err)
+{
+	const struct language *language = builder->yml.language;
+	const json_t *task = builder->yml.task;
+	struct kettle_error why = {0};
+	AUTO_JSON json_t *files = NULL;
+	if (!json_object_get(task, "harness"))
+		return 0;
+	int rc = language->ops->adopt ? language->ops->adopt(language->self, task, builder->files, &files, &why)
+								  : kettle_fail(&why, KETTLE_EINVAL,
+										"the language %s has no harness for tasks that bring their own, so `harness: "
+										"kettle` is not possible.",
+										language->name);
+	json_object_each(files, name, contents) {
+		if (rc == 0 && (json_object_get(builder->files, name) || strcmp(name, builder->yml.submission) == 0))
+			rc = kettle_fail(&why, KETTLE_EINVAL,
+				"the task has a file `%s`, which is a name of Kettle's harness; give the file another name.", name);
+		if (rc == 0)
+			rc = take_contents(builder, name, contents, &why);
+	}
+	if (rc == 0)
+		return 0;
+	kettle_fail(err, rc, "%s", why.message);
+	return rc == KETTLE_EINVAL ? yaml_fail_at(builder->label, builder->yml.places, "/harness", err) : rc;
 }
 
 static int
@@ -218,14 +253,17 @@ check_bundle(const struct languages *languages, const json_t *bundle, const char
 	if (rc == 0)
 		rc = take_files(&builder, err);
 	if (rc == 0)
+		rc = take_harness(&builder, err);
+	if (rc == 0)
 		rc = take_templates(&builder, err);
 	if (rc)
 		return rc;
 	add_remarks(&builder);
 	hash_task(&builder, hash);
-	json_t *made = json_pack("{s:O, s:O, s:O, s:O, s:s, s:O, s:O, s:s}", "name", json_object_get(bundle, "name"), "yml",
-		json_object_get(bundle, "yml"), "task", builder.yml.task, "files", builder.files, "submission",
-		builder.yml.submission, "templates", builder.templates, "remarks", builder.remarks, "hash", hash);
+	json_t *made = json_pack("{s:O, s:O, s:O, s:O, s:s, s:O, s:O, s:s, s:o}", "name", json_object_get(bundle, "name"),
+		"yml", json_object_get(bundle, "yml"), "task", builder.yml.task, "files", builder.files, "submission",
+		builder.yml.submission, "templates", builder.templates, "remarks", builder.remarks, "hash", hash, "judging",
+		judging_of(builder.yml.language, builder.yml.task, builder.files));
 	if (imports_are_plain(json_object_get(bundle, "imported")))
 		json_object_set(made, "imported", json_object_get(bundle, "imported"));
 	rc = try_plan(&builder, languages, made, err);
@@ -343,6 +381,40 @@ int
 task_read(const struct languages *languages, const char *path, json_t **ret_bundle, struct kettle_error *err)
 {
 	return task_read_as(languages, path, NULL, ret_bundle, err);
+}
+
+int
+task_check_harness(const struct languages *languages, const json_t *bundle, const char *harness, json_t **ret_bundle,
+	struct kettle_error *err)
+{
+	AUTO_FREE char *text = NULL;
+	const char *yml = json_text_or_null(bundle, "yml"), *name = json_text_or_null(bundle, "name");
+	const json_t *remarks = json_object_get(bundle, "remarks");
+	if (!harness || !yml || !name)
+		return task_check_bundle(languages, bundle, ret_bundle, err);
+	AUTO_FREE char *label = xasprintf("%s/task.yml", name);
+	int rc = task_yml_set_harness(label, yml, harness, &text, err);
+	if (rc)
+		return rc;
+	AUTO_JSON json_t *changed = json_copy((json_t *)bundle);
+	json_object_set_new(changed, "yml", json_string(text));
+	rc = task_check_bundle(languages, changed, ret_bundle, err);
+	if (rc == 0 && json_is_array(remarks))
+		json_object_set(*ret_bundle, "remarks", (json_t *)remarks);
+	return rc;
+}
+
+int
+task_read_harness(const struct languages *languages, const char *path, const char *lang, const char *harness,
+	json_t **ret_bundle, struct kettle_error *err)
+{
+	AUTO_JSON json_t *bundle = NULL;
+	int rc = task_read_as(languages, path, lang, &bundle, err);
+	if (rc || !harness) {
+		*ret_bundle = rc ? NULL : STEAL(bundle);
+		return rc;
+	}
+	return task_check_harness(languages, bundle, harness, ret_bundle, err);
 }
 
 const char *

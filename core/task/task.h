@@ -16,9 +16,11 @@
  * A bundle is a self-contained task:
  *   {"name": folder's name, "yml": text of task.yml, "task": checked and completed task.yml,
  *    "files": {name in the job's folder → contents}, "submission": the name that @SUBMISSION@ has there,
- *    "templates": {language → {"file_name", "text"}}, "remarks": [sentence…], "hash": sha256 of what a run depends on}
+ *    "templates": {language → {"file_name", "text"}}, "remarks": [sentence…], "hash": sha256 of what a run depends on,
+ *    "judging": judging_of (judging.h)}
  *
- * `task` has every key of task.yml; absent ones have their default, `seed` and `jit_cache` stay absent. `lang` is the language's own
+ * With `harness: kettle` the files are those of the task and, under names of the language's, those of Kettle's harness.
+ * `task` has every key of task.yml; absent ones have their default, `seed`, `harness` and `jit_cache` stay absent. `lang` is the language's own
  * name, whatever alias the file used. The hash covers language, configuration, cases, scoring, timeouts and the files'
  * contents; not description, templates and devices.
  */
@@ -57,5 +59,14 @@ int task_complete(const struct languages *languages, const json_t *raw, const ch
  */
 int task_check_bundle(
 	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err);
+/*
+ * task_check_bundle, or, with a harness ("kettle"; NULL: what task.yml says), the same for the bundle as if its task.yml
+ * had `harness`: its text gets that line. Remarks that a checked bundle has stay. [any]
+ */
+int task_check_harness(const struct languages *languages, const json_t *bundle, const char *harness,
+	json_t **ret_bundle, struct kettle_error *err);
+/* task_read_as with that harness. */
+int task_read_harness(const struct languages *languages, const char *path, const char *lang, const char *harness,
+	json_t **ret_bundle, struct kettle_error *err);
 /* The code to run before there are submissions: the text of the first template (borrowed). NULL: it has none. [any] */
 const char *task_template(const json_t *bundle);

@@ -11,8 +11,10 @@
 #include "base/embedded_text.h"
 #include "base/file.h"
 #include "base/json_access.h"
+#include "base/json_text.h"
 #include "base/schema.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 #include "base/yaml.h"
 
 /* State that the checks share. */
@@ -274,4 +276,27 @@ task_yml_free(struct task_yml *yml)
 {
 	json_decref_all(yml->task, yml->places);
 	*yml = (struct task_yml){0};
+}
+
+int
+task_yml_set_harness(const char *name, const char *text, const char *harness, char **ret_text, struct kettle_error *err)
+{
+	AUTO_JSON json_t *root = NULL, *longer = NULL;
+	size_t size = strlen(text);
+	int rc = yaml_parse(name, text, size, &root, NULL, err);
+	if (rc)
+		return rc;
+	AUTO_FREE char *appended =
+		xasprintf("%s%sharness: %s\n", text, size && text[size - 1] == '\n' ? "" : "\n", harness);
+	if (member_is(root, "harness", harness)) {
+		*ret_text = xstrdup(text);
+	} else if (yaml_parse(name, appended, strlen(appended), &longer, NULL, NULL) == 0 &&
+			   member_is(longer, "harness", harness)) {
+		*ret_text = STEAL(appended);
+	} else {
+		AUTO_JSON json_t *own = json_deep_copy(root); /* aliases share one value */
+		(void)json_object_set_new(own, "harness", json_string(harness));
+		*ret_text = json_text(own, JSON_INDENT(2));
+	}
+	return 0;
 }

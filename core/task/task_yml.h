@@ -33,3 +33,9 @@ void task_yml_free(struct task_yml *yml);
  * [any]
  */
 int task_yml_source(const char *source, unsigned *ret_up, char **ret_path, struct kettle_error *err);
+/*
+ * The text of a task.yml that is valid, with the key `harness`: a line at its end, or, where that cannot be, as in the flow
+ * style, all of it written anew. New string. EINVAL: it is not valid. [any]
+ */
+int task_yml_set_harness(
+	const char *name, const char *text, const char *harness, char **ret_text, struct kettle_error *err);

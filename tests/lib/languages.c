@@ -47,6 +47,17 @@ interpret(void *self, const json_t *step, const json_t *outcome, json_t **ret_ve
 	return *ret_verdict ? 0 : kettle_fail(err, KETTLE_EUNAVAIL, "Nothing to add.");
 }
 
+/* Its harness is one file, and needs a reference.py. */
+static int
+adopt(void *self, const json_t *task, const json_t *files, json_t **ret_files, struct kettle_error *err)
+{
+	(void)self, (void)task;
+	if (!json_object_get(files, "reference.py"))
+		return kettle_fail(err, KETTLE_EINVAL, "there is no reference.py.");
+	*ret_files = json_pack("{s:{s:s}}", "harness/eval.py", "text", "Kettle's");
+	return 0;
+}
+
 static const char *const py_aliases[] = {"python", NULL};
 static const char *const py_extensions[] = {".py", NULL};
 static const struct kettle_language py = {
@@ -59,6 +70,7 @@ static const struct kettle_language py = {
 		"\"main\": {\"type\": \"string\"}, \"checks\": {\"type\": \"boolean\", \"default\": true}}}",
 	.plan = plan,
 	.interpret = interpret,
+	.adopt = adopt,
 };
 static const struct kettle_language cu = {
 	.size = sizeof(struct kettle_language),

@@ -494,7 +494,8 @@ test_ranking(void **arg)
 	struct cli_state *state = *arg;
 	static const char result[] =
 		"{\"leaderboard\":{\"name\":\"vectoradd\",\"deadline\":null,\"description\":\"Adds.\",\"visibility\":"
-		"\"closed\", \"judging\":\"one process\"},"
+		"\"closed\", \"harness\":\"kettle\", \"judging\":[{\"kind\":\"CPU\",\"by\":\"referee\",\"open\":\"this\"},"
+		"{\"kind\":\"GPU\",\"by\":\"one process\",\"open\":\"that\"}]},"
 		"\"rankings\":[{\"device\":\"CPU\",\"count\":3,\"entries\":["
 		"{\"rank\":1,\"submission_id\":4,\"user_name\":\"bob\\u001b[2J\\u202e\",\"submission_score\":0.0012341,"
 		"\"submission_time\":\"2026-07-01T10:00:00Z\",\"submission_name\":\"a.cpp\",\"low\":0.0012,\"high\":0.0013},"
@@ -503,8 +504,12 @@ test_ranking(void **arg)
 		"{\"device\":\"H100\",\"count\":0,\"entries\":[]}]}";
 	cli_host_answer(&state->host, "leaderboard.show", json_loads(result, 0, NULL));
 	assert_int_equal(RUN(state, "leaderboard", "show", "vectoradd"), 0);
-	assert_string_equal(state->out, "vectoradd  deadline: none  closed  judged in one process\n"
+	assert_string_equal(state->out, "vectoradd  deadline: none  closed\n"
 									"  Adds.\n"
+									"  Kettle's harness judges in place of the task's own.\n"
+									"  Judging on a CPU: referee. Open: this.\n"
+									"  Judging on a GPU: one process. Open: that.\n"
+									"  See docs/tasks.md.\n"
 									"\n"
 									"CPU\n"
 									"  rank  user                score  when                  id  file\n"
@@ -659,12 +664,14 @@ test_local(void **arg)
 {
 	struct cli_state *state = *arg;
 	cli_host_answer(&state->host, "task.check",
-		json_pack("{s:[{s:s, s:b, s:s, s:s, s:i, s:i, s:[s]}, {s:s, s:b, s:s}], s:b}", "tasks", "path", "a", "ok", 1,
-			"lang", "cpp", "judging", "one process", "tests", 3, "benchmarks", 1, "remarks", "Odd.", "path", "b", "ok",
-			0, "error", "b/task.yml:3:1: wrong", "ok", 0));
+		json_pack("{s:[{s:s, s:b, s:s, s:s, s:[{s:s, s:s, s:s}], s:i, s:i, s:[s]}, {s:s, s:b, s:s}], s:b}", "tasks",
+			"path", "a", "ok", 1, "lang", "cpp", "harness", "kettle", "judging", "kind", "any", "by", "one process",
+			"open", "much", "tests", 3, "benchmarks", 1, "remarks", "Odd.", "path", "b", "ok", 0, "error",
+			"b/task.yml:3:1: wrong", "ok", 0));
 	assert_int_equal(RUN(state, "task", "check", "a", "b"), 2);
 	assert_string_equal(state->out,
-		"a: ok (cpp, 3 tests, 1 benchmark, judged in one process)\n  remark: Odd.\nb/task.yml:3:1: wrong\n");
+		"a: ok (cpp, 3 tests, 1 benchmark, Kettle's harness)\n  judging: one process; open: much (docs/tasks.md)\n"
+		"  remark: Odd.\nb/task.yml:3:1: wrong\n");
 	assert_json(called(state, 0, "task.check"), "{\"path\":[\"a\",\"b\"]}");
 	cli_host_answer(&state->host, "plugin.test",
 		json_pack("{s:[{s:s, s:b}, {s:s, s:b, s:b, s:s}, {s:s, s:b, s:s}], s:b}", "tests", "name", "loads", "passed", 1,

@@ -8,7 +8,7 @@
  * have. Every other change raises the major version; a host loads no plugin of another major version.
  */
 #define KETTLE_ABI_MAJOR 1
-#define KETTLE_ABI_MINOR 3
+#define KETTLE_ABI_MINOR 4
 
 /*
  * A plugin that defines this before it includes a header of Kettle is built for that minor version and loads on every

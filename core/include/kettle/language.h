@@ -49,6 +49,13 @@ struct kettle_skeleton {
 	const char *template_name, *file_name, *text;
 };
 
+#if KETTLE_PLUGIN_ABI_MINOR >= 4
+/* Where outputs are checked and timed: words of `judging`. */
+#define KETTLE_JUDGING_REFEREE "referee"         /* in a process that never has the submission */
+#define KETTLE_JUDGING_ONE_PROCESS "one process" /* in that of the submission */
+#define KETTLE_JUDGING_OWN "own harness"         /* by a harness of the task's own, of which nothing is known */
+#endif
+
 /*
  * All functions are pure: no I/O, no state except that of configure in self. They are called on any thread, also
  * several at once. Lists of strings end with NULL. Members beyond `size` read as NULL.
@@ -125,6 +132,22 @@ struct kettle_language {
 	 * Valid as long as self. The result or the member may be NULL: no remark.
 	 */
 	const char *(*remark)(void *self);
+
+#if KETTLE_PLUGIN_ABI_MINOR >= 4
+	/*
+	 * Where outputs are checked and timed on a device with a GPU (gpu), or on one without: KETTLE_JUDGING_….
+	 * task, files: of a checked task, without a submission. NULL: in one process.
+	 */
+	const char *(*judging)(void *self, const json_t *task, const json_t *files, int gpu);
+
+	/*
+	 * Files of the language's own harness, {name → {"text"}}, for a task that says `harness: kettle`: it judges in place
+	 * of the harness among the task's files. The core adds them to the task's files, where `plan` finds them. Their names
+	 * must be none that tasks use. KETTLE_EINVAL: the harness cannot judge this task; the sentence, which a place in
+	 * task.yml precedes, names what is missing. NULL: the language has no harness for tasks in KernelBot's form.
+	 */
+	int (*adopt)(void *self, const json_t *task, const json_t *files, json_t **ret_files, struct kettle_error *err);
+#endif
 };
 
 /* The members of struct kettle_language that name tables, which are arrays. */

@@ -46,11 +46,14 @@ task_check_render(struct run *run, const json_t *result)
 			template_put(term,
 				"{competition? (competition {competition}, {problems} problem{problems#|s}, deadline "
 				"{deadline?{deadline}|none})|"
-				"{lang? ({lang}, {tests} test{tests#|s}, {benchmarks} benchmark{benchmarks#|s}{judging?, judged in "
-				"{judging}})}}",
+				"{lang? ({lang}, {tests} test{tests#|s}, {benchmarks} benchmark{benchmarks#|s}"
+				"{harness=kettle?, Kettle's harness})}}",
 				entry, NULL);
 		}
-		template_put(term, "\n{remarks@@  remark: {}\n}{tried@@  {device}: {said}\n}", entry, NULL);
+		template_put(term,
+			"\n{judging@@  judging{kind=any?| on a {kind}}: {by}; open: {open} (docs/tasks.md)\n}"
+			"{remarks@@  remark: {}\n}{tried@@  {device}: {said}\n}",
+			entry, NULL);
 		json_array_each(json_object_get(entry, "tried"), tried)
 			run_print_log(term->out, tried);
 	}

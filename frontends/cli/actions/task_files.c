@@ -97,6 +97,19 @@ place_sources(json_t *files, const char *folder, const json_t *answer, struct ke
 	return 0;
 }
 
+/* Files that no source names are those of Kettle's harness (`harness: kettle`). */
+static int
+place_harness(json_t *files, const char *folder, const json_t *answer, struct kettle_error *err)
+{
+	const json_t *named = json_object_get(json_object_get(answer, "task"), "files");
+	json_object_each(json_object_get(answer, "files"), name, contents) {
+		int rc = list_find(named, "name", name) ? 0 : place(files, folder, name, contents, err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
 static int
 place_templates(json_t *files, const char *folder, const json_t *answer, struct kettle_error *err)
 {
@@ -143,6 +156,8 @@ task_files(const json_t *answer, json_t **ret_files, char **ret_task, struct ket
 	int rc = task_folder(answer, &folder, err);
 	if (rc == 0)
 		rc = place_sources(files, folder.data, answer, err);
+	if (rc == 0)
+		rc = place_harness(files, folder.data, answer, err);
 	if (rc == 0)
 		rc = place_templates(files, folder.data, answer, err);
 	if (rc == 0)

@@ -31,6 +31,17 @@ render_board_show_json(const json_t *result)
 	return entries;
 }
 
+/* Prints which harness judges, where, and what that leaves open. */
+static void
+put_judging(const struct term *term, const json_t *board)
+{
+	AUTO_FREE char *text =
+		template_text("{harness=kettle?Kettle's harness judges in place of the task's own.\n}"
+					  "{judging@@Judging{kind=any?| on a {kind}}: {by}. Open: {open}.\n}See docs/tasks.md.",
+			board, NULL);
+	term_block(term->out, text, 2, 0);
+}
+
 /* Prints the tools of a device that run submissions to the board, if the device is known. */
 static void
 put_tools(struct run *run, const char *name, const json_t *tools)
@@ -51,12 +62,13 @@ render_board_show(struct run *run, const json_t *result)
 	}
 	if (!run->quiet) {
 		template_put(term,
-			"{*name}  deadline: {deadline?{deadline:time}, {deadline:until}|none}{visibility=closed?  closed}"
-			"{judging?  judged in {judging}}\n",
-			board, NULL);
+			"{*name}  deadline: {deadline?{deadline:time}, {deadline:until}|none}{visibility=closed?  closed}\n", board,
+			NULL);
 		const char *description = json_text_or_empty(board, "description");
 		AUTO_FREE char *joined = term->width > 0 ? format_unwrapped(description) : NULL;
 		term_block(term->out, joined ? joined : description, 2, BOARD_DESCRIPTION_LINES);
+		if (json_object_get(board, "judging"))
+			put_judging(term, board);
 		if (member_true(result, "code_open") && !member_is(board, "code", "owner"))
 			fputs("  You may read the code of other users: kettle submission show ID --code\n", term->out);
 	}

@@ -30,7 +30,7 @@
 	}
 
 const struct bot_command discord_commands[] = {
-	{"leaderboard create", NULL, "leaderboard.create", "name=leaderboard_name deadline! force",
+	{"leaderboard create", NULL, "leaderboard.create", "name=leaderboard_name deadline! force harness",
 		OPTIONS({ATTACHED("task_zip", "A zip of the task's folder")},
 			{ATTACHED("reference_code", "Or a single reference file: .py, .cu, .cuh or .cpp")}),
 		.run = create_begin},

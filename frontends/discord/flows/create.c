@@ -29,7 +29,7 @@ struct creations {
 };
 
 /*
- * One creation. form: {"id", "user", "begun", "name", "deadline", "file": {"filename", "url"}, "force"?: true, "known"?: names of
+ * One creation. form: {"id", "user", "begun", "name", "deadline", "file": {"filename", "url"}, "force"?: true, "harness"?, "known"?: names of
  * devices, "devices"?: those that were chosen, "languages"?: those that fit the file, of which one is being chosen, "lang"?:
  * that one}.
  */
@@ -102,9 +102,9 @@ make(struct creation *creation)
 	const json_t *form = creation->form;
 	creation->references++;
 	trial_call(creation->interaction, "leaderboard.create",
-		json_pack("{s:O, s:O, s:O, s:O*, s:O*}", "name", json_object_get(form, "name"), "deadline",
+		json_pack("{s:O, s:O, s:O, s:O*, s:O*, s:O*}", "name", json_object_get(form, "name"), "deadline",
 			json_object_get(form, "deadline"), "task", creation->task, "device", json_object_get(form, "devices"),
-			"force", json_object_get(form, "force")),
+			"force", json_object_get(form, "force"), "harness", json_object_get(form, "harness")),
 		json_pack("{s:b}", json_text_or_empty(form, "name"), 1), on_created, creation_unref, creation);
 }
 
@@ -339,10 +339,11 @@ create_begin(struct interaction *interaction)
 	if (!check(interaction, zip, reference))
 		return;
 	struct creation *creation = creation_new(interaction,
-		json_pack("{s:s, s:s, s:I, s:s, s:s, s:o*, s:{s:s, s:s}}", "id", interaction->id, "user", interaction->user,
-			"begun", (json_int_t)interaction->begun_ms, "name", name ? name : "", "deadline",
-			deadline ? deadline : "none", "force", interaction_flag(interaction, "force") ? json_true() : NULL, "file",
-			"filename", json_text_or_empty(file, "filename"), "url", json_text_or_empty(file, "url")));
+		json_pack("{s:s, s:s, s:I, s:s, s:s, s:o*, s:s*, s:{s:s, s:s}}", "id", interaction->id, "user",
+			interaction->user, "begun", (json_int_t)interaction->begun_ms, "name", name ? name : "", "deadline",
+			deadline ? deadline : "none", "force", interaction_flag(interaction, "force") ? json_true() : NULL,
+			"harness", interaction_text(interaction, "harness"), "file", "filename",
+			json_text_or_empty(file, "filename"), "url", json_text_or_empty(file, "url")));
 	if (may_create(interaction->actor))
 		check_name(creation);
 	else

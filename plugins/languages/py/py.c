@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "explain.h"
+#include "kernelbot.h"
 #include "single.h"
 
 #define FOLDER ".kettle" /* in the job's folder */
@@ -214,13 +215,23 @@ make_environment(const struct plan_builder *builder, const json_t *prepared)
 
 /* ---- steps ---- */
 
+/* The name in the job's folder of a file of the task; NULL: it is not part of a run. */
+static const char *
+path_of(const struct plan_builder *builder, const char *name)
+{
+	bool adopted = kernelbot_is_adopted(builder->request->task);
+	return adopted ? kernelbot_path(builder->request->files, name) : name;
+}
+
 static json_t *
 make_inputs(const struct plan_builder *builder, const char *start, bool submission)
 {
 	json_t *inputs = json_pack("{s:{s:s}}", start, "file", start);
-	json_object_each(builder->request->files, name, contents)
-		if (submission || strcmp(name, builder->request->submission) != 0)
-			json_object_set_new(inputs, name, json_pack("{s:s}", "file", name));
+	json_object_each(builder->request->files, name, contents) {
+		const char *path = path_of(builder, name);
+		if (path && (submission || strcmp(name, builder->request->submission) != 0))
+			json_object_set_new(inputs, path, json_pack("{s:s}", "file", name));
+	}
 	/* Build tools record this header when they compile: without it they would compile again. */
 	if (builder->extends)
 		json_object_set_new(inputs, INCLUDE, json_pack("{s:s}", "text", "#include_next <torch/extension.h>\n"));
@@ -233,9 +244,11 @@ compile_step(const struct plan_builder *builder)
 {
 	json_t *argv = json_pack("[s, s, s]", json_text_or_null(builder->options, "python"), COMPILE, builder->main);
 	json_t *inputs = json_pack("{s:{s:s}, s:{s:s}}", COMPILE, "file", COMPILE, builder->main, "file", builder->main);
-	json_array_extend(argv, builder->modules);
-	json_array_each(builder->modules, name)
-		json_object_set_new(inputs, json_string_value(name), json_pack("{s:O}", "file", name));
+	json_array_each(builder->modules, name) {
+		const char *path = path_of(builder, json_string_value(name));
+		json_array_append_new(argv, json_string(path));
+		json_object_set_new(inputs, path, json_pack("{s:O}", "file", name));
+	}
 	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:[s], s:b}", "id", EXPLAIN_BYTECODE, "kind", "build", "title",
 		"compile the task's modules", "argv", argv, "env", make_environment(builder, NULL), "inputs", inputs, "outputs",
 		BYTECODE, "cache", 1);
@@ -396,8 +409,9 @@ modules_of(const struct plan_builder *builder)
 	json_t *modules = json_array();
 	bool brings = false;
 	json_object_each(builder->request->files, name, contents) {
+		const char *path = path_of(builder, name);
 		brings = brings || strncmp(name, BYTECODE, strlen(BYTECODE)) == 0;
-		if (is_module(name) && !strchr(name, '/') && strcmp(name, builder->request->submission) != 0)
+		if (path && is_module(path) && !strchr(path, '/') && strcmp(name, builder->request->submission) != 0)
 			json_array_append_new(modules, json_string(name));
 	}
 	if (brings)
@@ -410,7 +424,7 @@ check_files(const struct plan_builder *builder, struct kettle_error *err)
 {
 	const json_t *config = json_object_get(builder->request->task, "config");
 	static const char *const programs[] = {"main", "solver"};
-	for (size_t i = 0; i < (builder->solver ? 2 : 1); i++)
+	for (size_t i = 0; !kernelbot_is_adopted(builder->request->task) && i < (builder->solver ? 2 : 1); i++)
 		if (!json_object_get(builder->request->files, json_text_or_empty(config, programs[i])))
 			return kettle_fail(err, KETTLE_EINVAL,
 				"The task's config names `%.200s` as `%s`, but no entry of its `files` has that name.",
@@ -444,7 +458,8 @@ add_steps(struct plan_builder *builder)
 static bool
 is_helper(const char *name)
 {
-	return strcmp(name, "utils.py") == 0;
+	const char *slash = strrchr(name, '/');
+	return strcmp(slash ? slash + 1 : name, "utils.py") == 0;
 }
 
 /* Whether the text has a line `import NAME` or `from NAME`, `indented` or not. */
@@ -615,6 +630,8 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 		.main = json_text_or_null(json_object_get(request->task, "config"), "main"),
 		.solver = json_text_or_null(json_object_get(request->task, "config"), "solver"),
 	};
+	if (kernelbot_is_adopted(request->task))
+		builder.main = builder.solver = KERNELBOT_MAIN;
 	int rc = check_files(&builder, err);
 	if (rc)
 		return rc;
@@ -687,6 +704,7 @@ static const struct kettle_skeleton skeletons[] = {
 
 static const struct kettle_harness_file harness[] = {
 	{.name = "eval.py", .path = "eval.py"},
+	{.name = "eval_kernelbot.py", .path = "eval_kernelbot.py"},
 	{.name = "eval_single.py", .path = "eval_single.py"},
 	{.name = "solver.py", .path = "solver.py"},
 	{.name = "utils.py", .path = "utils.py"},
@@ -710,6 +728,8 @@ static const struct kettle_language language = {
 	.single_file = single_make,
 	.tools = py_tools,
 	.remark = py_remark,
+	.judging = kernelbot_judging,
+	.adopt = kernelbot_adopt,
 };
 
 const struct kettle_plugin kettle_plugin = {

@@ -11,7 +11,7 @@
 #define SEED 20250 /* of the test and the benchmark of a single reference file; a ranked run adds the secret one */
 
 /* The harness of boards made of a single reference file, from tasks/harness. */
-extern const char py_eval_single_text[], py_eval_text[], py_solver_text[], py_utils_text[];
+extern const char py_eval_kernelbot_text[], py_eval_single_text[], py_eval_text[], py_solver_text[], py_utils_text[];
 
 bool
 single_is_word(char c)
@@ -49,8 +49,8 @@ line_defines(const char *line, size_t len, const char *name)
 	return starts_with(line, len, name);
 }
 
-static bool
-defines(const char *text, size_t size, const char *name)
+bool
+single_defines(const char *text, size_t size, const char *name)
 {
 	while (size) {
 		const char *end = memchr(text, '\n', size);
@@ -70,7 +70,7 @@ check_reference(const char *name, const char *text, size_t size, struct kettle_e
 	if (memchr(text, '\0', size))
 		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is not a Python file: it contains a NUL byte.", name);
 	for (size_t i = 0; i < ARRAY_SIZE(reference_names); i++)
-		if (!defines(text, size, reference_names[i]))
+		if (!single_defines(text, size, reference_names[i]))
 			return kettle_fail(err, KETTLE_EINVAL,
 				"`%.200s` does not define `%s`; a reference file defines `generate_input()`, `ref_kernel(data)` and "
 				"`check_implementation(user_output, reference_output)`.",
@@ -78,23 +78,29 @@ check_reference(const char *name, const char *text, size_t size, struct kettle_e
 	return 0;
 }
 
-/* The harness's files; the first is both halves. */
-static const struct {
-	const char *name, *text;
-} harness[] = {{"eval_single.py", py_eval_single_text}, {"eval.py", py_eval_text}, {"solver.py", py_solver_text},
-	{"utils.py", py_utils_text}};
+const struct single_file single_harness[] = {{"eval_single.py", py_eval_single_text},
+	{"eval_kernelbot.py", py_eval_kernelbot_text}, {"eval.py", py_eval_text}, {"solver.py", py_solver_text},
+	{"utils.py", py_utils_text}, {NULL, NULL}};
+
+/* Whether a board of a single reference file uses the harness's file. */
+static bool
+is_used(const struct single_file *file)
+{
+	return file->text != py_eval_kernelbot_text;
+}
 
 static json_t *
 make_task(void)
 {
 	json_t *files = json_array();
-	for (size_t i = 0; i < ARRAY_SIZE(harness); i++)
-		json_array_append_new(files, json_pack("{s:s, s:s}", "name", harness[i].name, "source", harness[i].name));
+	for (const struct single_file *one = single_harness; one->name; one++)
+		if (is_used(one))
+			json_array_append_new(files, json_pack("{s:s, s:s}", "name", one->name, "source", one->name));
 	json_array_append_new(files, json_pack("{s:s, s:s}", "name", "reference.py", "source", "reference.py"));
 	json_array_append_new(files, json_pack("{s:s, s:s}", "name", "train.py", "source", "@SUBMISSION@"));
 	return json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:s}, s:o, s:[{s:i}], s:[{s:i}], s:s}", "lang", "py", "description",
-		single_description, "config", "main", harness[0].name, "solver", harness[0].name, "templates", "Python",
-		"train.py", "files", files, "tests", "seed", SEED, "benchmarks", "seed", SEED, "ranking_by", "last");
+		single_description, "config", "main", single_harness[0].name, "solver", single_harness[0].name, "templates",
+		"Python", "train.py", "files", files, "tests", "seed", SEED, "benchmarks", "seed", SEED, "ranking_by", "last");
 }
 
 int
@@ -108,8 +114,9 @@ single_make(void *self, const char *name, const char *text, size_t size, json_t 
 	if (!reference)
 		return kettle_fail(err, KETTLE_EINVAL, "`%.200s` is not a Python file: it is not UTF-8.", name);
 	json_t *files = json_pack("{s:{s:o}}", "reference.py", "text", reference);
-	for (size_t i = 0; i < ARRAY_SIZE(harness); i++)
-		json_object_set_new(files, harness[i].name, json_pack("{s:s}", "text", harness[i].text));
+	for (const struct single_file *one = single_harness; one->name; one++)
+		if (is_used(one))
+			json_object_set_new(files, one->name, json_pack("{s:s}", "text", one->text));
 	*ret_task = json_pack("{s:o, s:o, s:{s:{s:s, s:s}}}", "task", make_task(), "files", files, "templates", "Python",
 		"file_name", "train.py", "text", single_template);
 	return 0;
