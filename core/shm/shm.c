@@ -5,9 +5,10 @@
  *
  * A shared heap. malloc carves a block out of the free top of its heap, the part below the program break, and a second one
  * directly above it. The pages inside of the first block are replaced by those of the memfd while this code owns it, so no
- * other thread can be there. Then the block is freed: malloc has a large free part in shared memory, and takes from there
- * what finds no smaller place. The second block stays: malloc and malloc_trim lower the program break only as far as to the
- * highest block in use, so the addresses remain those of the memfd.
+ * other thread can be there. Then all but the beginning of the block is given back, up to the first of these pages: malloc
+ * has a large free part in shared memory, and takes from there what finds no smaller place. The second block stays: malloc
+ * and malloc_trim lower the program break only as far as to the highest block in use, so the addresses remain those of the
+ * memfd.
  *
  * Fork. A child must not share the heap with its parent, and the parent's other threads may use the heap at any time, even
  * while the handlers of pthread_atfork run: a copy made there could miss what they write. So nothing is copied. The handler
@@ -195,7 +196,7 @@ replace_pages(char *block, size_t page)
 	if (rc != 0)
 		return rc;
 	registered = true;
-	heap.start = (char *)(((uintptr_t)block + page - 1) / page * page);
+	heap.start = (char *)(((uintptr_t)block + GUARD_BYTES + page - 1) / page * page);
 	if (map_heap(MAP_SHARED) == MAP_FAILED)
 		return errno;
 	heap.state = SHARED;
@@ -210,11 +211,13 @@ share_heap(size_t page)
 	if (!take_blocks(heap.bytes + 2 * page, &blocks))
 		return ENOTSUP;
 	int rc = replace_pages(blocks.low, page);
-	if (rc == 0)
-		free(blocks.low);
-	else
+	if (rc != 0) {
 		release_blocks(&blocks);
-	return rc;
+		return rc;
+	}
+	/* A block may use the word before the next one, so what it gives back begins exactly at the first page. */
+	char *smaller = realloc(blocks.low, (size_t)(heap.start - blocks.low) - sizeof(size_t));
+	return smaller == blocks.low ? 0 : ENOTSUP;
 }
 
 void *

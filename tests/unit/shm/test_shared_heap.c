@@ -272,7 +272,7 @@ test_closed(void **state)
 
 /* ---- threads that use the heap while another one forks ---- */
 
-#define THREADS 4
+#define THREADS 3
 #define BLOCKS 16
 
 static atomic_bool stop;
@@ -303,7 +303,7 @@ use_heap(void *arg)
 static void
 use_heap_for_a_while(void)
 {
-	for (size_t i = 0; i < 300; i++) {
+	for (size_t i = 0; i < 40; i++) {
 		char *block = malloc(i * 977 % 400000 + 1);
 		CHECK(block);
 		memset(block, 5, i * 977 % 400000 + 1);
@@ -324,7 +324,7 @@ check_threads(void)
 		seeds[i] = i + (unsigned)getpid();
 		CHECK(pthread_create(&threads[i], NULL, use_heap, &seeds[i]) == 0);
 	}
-	for (int round = 0; round < 3; round++) {
+	for (int round = 0; round < 2; round++) {
 		use_heap_for_a_while();
 		pid_t pid = fork();
 		if (pid == 0) {
@@ -342,7 +342,7 @@ static void
 test_threads(void **state)
 {
 	(void)state;
-	for (int i = 0; i < (everything_runs() ? 200 : 20); i++)
+	for (int i = 0; i < (everything_runs() ? 50 : 3); i++)
 		run_apart(check_threads);
 }
 
@@ -375,7 +375,7 @@ static void
 test_forks(void **state)
 {
 	(void)state;
-	for (int i = 0; i < (everything_runs() ? 200 : 20); i++)
+	for (int i = 0; i < (everything_runs() ? 50 : 3); i++)
 		run_apart(check_forks);
 }
 
