@@ -15,7 +15,7 @@
  * Each operation has a function below and a line in guard_init. A new operation changes a size here and needs both;
  * without them the core would read the operation as NULL.
  */
-_Static_assert(sizeof(struct kettle_language) == 21 * sizeof(void *), "An operation of languages has no guard.");
+_Static_assert(sizeof(struct kettle_language) == 23 * sizeof(void *), "An operation of languages has no guard.");
 _Static_assert(sizeof(struct kettle_runner) == 17 * sizeof(void *), "An operation of runners has no guard.");
 _Static_assert(sizeof(struct kettle_frontend) == 3 * sizeof(void *), "An operation of frontends has no guard.");
 
@@ -121,6 +121,20 @@ guard_remark(void *self)
 {
 	WATCH("remark", const char *remark = guard->inner->language->remark(guard->self));
 	return remark;
+}
+
+static const char *
+guard_judging(void *self, const json_t *task, const json_t *files, int gpu)
+{
+	WATCH("judging", const char *word = guard->inner->language->judging(guard->self, task, files, gpu));
+	return word;
+}
+
+static int
+guard_adopt(void *self, const json_t *task, const json_t *files, json_t **ret_files, struct kettle_error *err)
+{
+	BEGIN;
+	return ANSWER("adopt", guard->inner->language->adopt(guard->self, task, files, ret_files, &why));
 }
 
 /* ---- runners ---- */
@@ -312,6 +326,8 @@ guard_language(const struct kettle_language *inner)
 	language.tools = inner->tools ? guard_language_tools : NULL;
 	language.probe = inner->probe ? guard_probe : NULL;
 	language.remark = inner->remark ? guard_remark : NULL;
+	language.judging = inner->judging ? guard_judging : NULL;
+	language.adopt = inner->adopt ? guard_adopt : NULL;
 	return language;
 }
 
