@@ -65,8 +65,9 @@ static char *
 make_result(const struct memory *memory, int byte)
 {
 	char *result = malloc(RESULT);
-	CHECK(result && is_inside(memory, result));
+	CHECK(result);
 	memset(result, byte, RESULT);
+	CHECK(is_inside(memory, result));
 	return result;
 }
 
