@@ -68,7 +68,8 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 	"lang", ARGUMENT_STRING, .meta = "LANG", .help = "the language of a single reference file, if its name fits several"
 
 #define HARNESS \
-	"harness", ARGUMENT_CHOICE, .choices = (const char *const[]){"kettle", NULL}, \
+	"harness", ARGUMENT_CHOICE, \
+		.choices = (const char *const[]){"kettle", NULL}, \
 		.help = "kettle: Kettle's harness judges a task in KernelBot's form, in place of the task's own"
 #define NO_TRY FLAG("no_try"), .help = "do not try the task on the devices first"
 

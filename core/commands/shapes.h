@@ -496,7 +496,9 @@ static const char *const option_types[] = {
 		MEMBER("templates", MAP(OBJECT(MEMBER("file_name", SHAPE_STRING), MEMBER("text", SHAPE_STRING))), \
 			.help = "by language"), \
 		MEMBER("remarks", ARRAY(SHAPE_STRING)), \
-		MEMBER("hash", SHAPE_STRING, .help = "SHA-256 of all that a run depends on")
+		MEMBER("hash", SHAPE_STRING, .help = "SHA-256 of all that a run depends on"), \
+		MEMBER("judging", MAP(SHAPE_STRING, .choices = judgings), \
+			.help = "where outputs are checked and timed, on devices with (`gpu`) and without (`cpu`) a GPU")
 #define TASK_LANGUAGES \
 	MEMBER("languages", ARRAY(SHAPE_STRING), .optional = true, \
 		.help = "with `choose`: those that fit the reference file, if there are several")

@@ -506,7 +506,7 @@ test_ranking(void **arg)
 	assert_int_equal(RUN(state, "leaderboard", "show", "vectoradd"), 0);
 	assert_string_equal(state->out, "vectoradd  deadline: none  closed\n"
 									"  Adds.\n"
-									"  Kettle's harness judges in place of the task's own.\n"
+									"  Harness: kettle.\n"
 									"  Judging on a CPU: referee. Open: this.\n"
 									"  Judging on a GPU: one process. Open: that.\n"
 									"  See docs/tasks.md.\n"
@@ -670,7 +670,7 @@ test_local(void **arg)
 			"b/task.yml:3:1: wrong", "ok", 0));
 	assert_int_equal(RUN(state, "task", "check", "a", "b"), 2);
 	assert_string_equal(state->out,
-		"a: ok (cpp, 3 tests, 1 benchmark, Kettle's harness)\n  judging: one process; open: much (docs/tasks.md)\n"
+		"a: ok (cpp, 3 tests, 1 benchmark, harness: kettle)\n  judging: one process; open: much (docs/tasks.md)\n"
 		"  remark: Odd.\nb/task.yml:3:1: wrong\n");
 	assert_json(called(state, 0, "task.check"), "{\"path\":[\"a\",\"b\"]}");
 	cli_host_answer(&state->host, "plugin.test",

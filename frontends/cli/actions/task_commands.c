@@ -47,7 +47,7 @@ task_check_render(struct run *run, const json_t *result)
 				"{competition? (competition {competition}, {problems} problem{problems#|s}, deadline "
 				"{deadline?{deadline}|none})|"
 				"{lang? ({lang}, {tests} test{tests#|s}, {benchmarks} benchmark{benchmarks#|s}"
-				"{harness=kettle?, Kettle's harness})}}",
+				"{harness=kettle?, harness: kettle})}}",
 				entry, NULL);
 		}
 		template_put(term,

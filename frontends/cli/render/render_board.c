@@ -36,7 +36,7 @@ static void
 put_judging(const struct term *term, const json_t *board)
 {
 	AUTO_FREE char *text =
-		template_text("{harness=kettle?Kettle's harness judges in place of the task's own.\n}"
+		template_text("{harness=kettle?Harness: kettle.\n}"
 					  "{judging@@Judging{kind=any?| on a {kind}}: {by}. Open: {open}.\n}See docs/tasks.md.",
 			board, NULL);
 	term_block(term->out, text, 2, 0);

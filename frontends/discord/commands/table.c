@@ -71,7 +71,7 @@ const struct bot_command discord_commands[] = {
 		.answered = discord_submission_show},
 	{"admin rerun", NULL, "submission.rerun", "id", .with = "{\"no_wait\": true}",
 		.says = "Submission {id} runs again{devices? on {devices}}; until it ends, the earlier verdict counts."},
-	{"admin update", NULL, "leaderboard.update", .args = "* -force -no_try"},
+	{"admin update", NULL, "leaderboard.update", .args = "* -force -no_try -harness"},
 	{"admin update-problems", "Create and update leaderboards from a repository", "competition.fetch",
 		"repository! branch set=problem_set",
 		OPTIONS({FLAG("force", "Also apply changes that drop scores")},
