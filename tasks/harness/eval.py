@@ -48,14 +48,19 @@ clock. It can find the frames of the solver, the copy of the inputs and this cas
 judge and time it, answer in their place, leave work to a thread, return before its output is complete as long as it wins
 the race with the copy of the output, and slow down the calibrators (a mean below half of the best call does not pass).
 """
+import gc
 import os
 import select
 import sys
 from _blake2 import blake2b
+from binascii import crc32
 from time import perf_counter_ns as now_ns
 
-from utils import MAX_MESSAGE, MORE, WATCHED, WORD, BadCase, on_one_line, parse_case, references_of, score_of
-from utils import take_number, write_all
+import exchange
+import utils
+from exchange import ENDED, FACTS, INTRUDED, MALFORMED, PROFILE, Pipes, Raised, SolverFailed
+from utils import MAX_MESSAGE, MAX_TIMES, MORE, OWN, WATCHED, WORD, BadCase, at_call, described, estimate, in_order, on_one_line
+from utils import parse_case, print_exception, reason_of, references_of, score_of, take_number, write_all
 
 PASSED, IMPORT_FAILED, USAGE, NO_DEVICE, NO_CHANNEL, TEST_FAILED, BAD_CASE = 0, 1, 2, 110, 111, 112, 113
 
@@ -68,19 +73,24 @@ CALLS = {"test": (1,), "benchmark": (WARMUP_CALLS, BENCHMARK_MIN_CALLS, MAX_CALL
          "leaderboard": (WARMUP_CALLS, RANKED_MIN_CALLS, MAX_CALLS), "profile": (2,)}
 MAX_ANSWER = 1 << 20  # bytes
 MAX_CALIBRATORS, MAX_NAME = 16, 64  # of an answer; characters of a calibrator's name
+END_MS = 200  # from the end of one descriptor of a process that ends to that of another
 MUCH_FREE = 0.8  # of a device's memory: less has been left when something else holds it
-INTRUDED = "the submission wrote into the harness's own socket, or closed it"
-ENDED = "the submission ended before its results were checked"
 LOST_DEVICE = "torch found no usable device in the process of the submission"
-MALFORMED = "the solver's answer is malformed"
+
+# Limits, in seconds for each benchmark line, everything but warming up included. A task's reference.py may set its own.
+BENCHMARK_SECONDS, RANKED_SECONDS = 2.0, 6.0
+NARROW = 0.001  # half of the interval, of the mean: enough
+MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
+ECHO_EVERY, FIRST_ECHOES, ECHOES = 4, 8, 32  # calls for each echo; echoes at first, and those that count
+MAX_ECHO, LEAST_NS = 250_000, 1000  # ns that an echo takes off at most, and that a call takes at least
+FREE_REPEATS = 16  # calls that are repeated because something else ran, besides one for each that counts
+OWN_FILES = {(os.path.dirname(os.path.abspath(__file__)), name)
+             for name in ("eval.py", "eval_single.py", "solver.py", "exchange.py")}
+stderr_fd = 2  # of tracebacks; in the solver a descriptor that the submission does not know
 
 
 class NoDevice(Exception):
     """This process finds no device that can be used."""
-
-
-class SolverFailed(Exception):
-    """The solver ended, or wrote what is no answer, or what is not true: a sentence for the participant."""
 
 
 class ImportFailed(Exception):
@@ -132,22 +142,389 @@ def open_channel():
     return Channel(fd)
 
 
+# ---- The task ----
+
+def seed_of(seed, n, key=""):
+    """The seed of the n-th call of a case, of 31 bits as every generator takes them: with a key a hash under it, so that
+    no input tells of another one; else the case's own, then others that follow from it."""
+    if key:
+        return int.from_bytes(blake2b(b"%d %d" % (seed, n), key=bytes.fromhex(key), digest_size=8).digest(), "little") >> 33
+    if n == 0:
+        return seed
+    mask = (1 << 64) - 1
+    z = (seed + n * 0x632be59bd9b4e019) & mask
+    z = ((z ^ (z >> 30)) * 0xbf58476d1ce4e5b9) & mask
+    z = ((z ^ (z >> 27)) * 0x94d049bb133111eb) & mask
+    return (z ^ (z >> 31)) >> 33
+
+
+def print_traceback(error):
+    """On standard error, without the frames of the harness; its last line names the error."""
+    trace = error.__traceback__
+    while trace and os.path.split(os.path.abspath(trace.tb_frame.f_code.co_filename)) in OWN_FILES:
+        trace = trace.tb_next
+    own = None if isinstance(error, (ImportError, SyntaxError)) else error.__traceback__
+    print_exception(stderr_fd, error, trace or own)
+
+
+class Task:
+    """What calls are judged with: generate(case), check(data, output), and calibrator(data) or None. seconds: of a
+    benchmark line, by mode."""
+
+    def __init__(self, generate, check, reference):
+        self.generate, self.check, self.calibrator = generate, check, getattr(reference, "calibrator", None)
+        self.seconds = {"benchmark": getattr(reference, "BENCHMARK_SECONDS", BENCHMARK_SECONDS),
+                        "leaderboard": getattr(reference, "RANKED_SECONDS", RANKED_SECONDS)}
+
+
+def load_task():
+    """Imports the task, and after that the submission: what the task takes from other modules then is not the submission's,
+    and what fails before the first `yield` is not its fault. Yields the Task and custom_kernel."""
+    import reference
+    from reference import check_implementation, generate_input
+    yield Task(lambda case: generate_input(**case), check_implementation, reference)
+    from submission import custom_kernel
+    yield custom_kernel
+
+
+def verdict_of(result):
+    """'' if the check says that the output is right, else a sentence for the participant."""
+    if isinstance(result, str):
+        return reason_of(result)
+    right, reason = result if type(result) is tuple and len(result) == 2 else (result, "")
+    if right is True:
+        return ""
+    if right is False:
+        return reason_of(str(reason)) or "the output is not correct"
+    raise BadCase(f"check_implementation returned {on_one_line(repr(result)[:200])}; it must return '', True or "
+                  "(True, _), or else a sentence, False or (False, sentence)")
+
+
+# ---- Calls ----
+
+class Call:
+    """The result of a call. beats: of the calibrators; disturbed: something else had the core; own_failed: it was the
+    task's own calibrator that failed."""
+    ns, beats, disturbed, own_failed, error = 0, (), False, False, ""
+
+
+class Case:
+    """A case: its values, and what one call of it is. kernel: how custom_kernel is called: a Remote, or a Local of
+    solver.py."""
+
+    def __init__(self, task, clock, kernel, line, seed, key):
+        self.task, self.clock, self.kernel, self.values = task, clock, kernel, parse_case(line)
+        own = (f"{clock.calibrators[0].rpartition('-')[0]}{OWN}{crc32(line.encode()):08x}",) if task.calibrator else ()
+        self.calibrators = (*clock.calibrators, *own)
+        self.seed, self.key = int(seed) if "seed" in self.values else None, key
+        self.repeats = 0
+
+    def input(self, n):
+        values = dict(self.values)
+        if self.seed is not None:
+            values["seed"] = seed_of(self.seed, n, self.key)
+        try:
+            return self.task.generate(values)
+        except Exception as error:
+            print_traceback(error)
+            raise BadCase(f"generate_input raised {described(error)}") from None
+
+    def in_any_order(self, first, second):
+        """Two inputs, made in random order, so that which memory each gets is random."""
+        if by_chance():
+            return self.input(first), self.input(second)
+        return tuple(reversed((self.input(second), self.input(first))))
+
+    def call(self, n, times=0):
+        """The whole of the n-th call: inputs, the calibrators (so often in a row; 0: not), the call, copy, check. One beside
+        which something else ran is repeated, with another input, as long as such are not too many."""
+        call = self.attempt(n, times)
+        while times and not self.kernel.quiet and self.repeats < FREE_REPEATS + n:
+            self.repeats += 1
+            call = self.attempt(n + (self.repeats << 32), times)
+        return call
+
+    def attempt(self, n, times):
+        shift = bytes(PAGE * (int.from_bytes(os.urandom(2), "little") % MAX_SHIFT))  # what comes next lies further on
+        others = None
+        if times and self.task.calibrator:
+            # Another input: its output stays in memory, and must be right for no call.
+            data, others = self.in_any_order(n, -1 - n)
+        else:
+            data = self.input(n)
+        call = Call()
+        kept = self.kernel.load(data)
+        try:
+            output = self.timed(call, others, times)
+        except Raised as error:
+            call.error = str(error)
+            return call
+        except (SolverFailed, BadCase):
+            raise
+        except BaseException as error:
+            print_traceback(error)
+            # A library that can start no thread sends SIGINT to its process.
+            if call.own_failed and (self.kernel.apart or isinstance(error, Exception)):
+                raise BadCase(f"the task's calibrator raised {described(error)}") from None
+            call.error = f"custom_kernel raised {described(error)}"
+            return call
+        del shift
+        call.error = self.judged(kept, output)
+        return call
+
+    def timed(self, call, others, times):
+        """A copy of the call's output. others: what the task's own calibrator works on; None: it does not."""
+        gc.disable()
+        try:
+            before, own, own_first = 0, (), by_chance()
+            if times:
+                self.clock.prepare(self.kernel.places_of(others))
+                before = times_interrupted()
+                call.beats = self.clock.calibrate(times)
+            if others is not None and own_first:
+                own = self.own(call, others)
+            disturbed = times and times_interrupted() != before
+            call.ns, output = self.kernel.timed(self.clock if times else None)
+            before = times_interrupted()
+            if others is not None and not own_first:
+                own = self.own(call, others)
+            call.beats = (*call.beats, *own)
+            call.disturbed = times and (disturbed or times_interrupted() != before or not self.kernel.quiet)
+            return output
+        finally:
+            gc.enable()
+
+    def own(self, call, data):
+        """What the task's own calibrator takes, in ns."""
+        call.own_failed = True
+        took = max(1, self.clock.timed(self.task.calibrator, data)[0])
+        call.own_failed = False
+        return (took,)
+
+    def judged(self, kept, output):
+        try:
+            result = self.task.check(kept, output)
+        except Exception as error:
+            print_traceback(error)
+            return f"check_implementation raised {described(error)}"
+        return verdict_of(result)
+
+
+def by_chance():
+    return bool(os.urandom(1)[0] & 1)
+
+
+def times_interrupted():
+    """How often a core was taken from the process so far."""
+    from resource import RUSAGE_SELF, getrusage
+    return getrusage(RUSAGE_SELF).ru_nivcsw
+
+
+def run_calls(case, count):
+    """The fields of an answer: whether that many calls were right, or what was wrong."""
+    for n in range(count):
+        error = case.call(n).error
+        if error:
+            return "fail", at_call(error, n)
+    return "pass", case.kernel.facts()[0]
+
+
+def measure(case, warmup, least, most, seconds):
+    """The fields of an answer: the times of the calls and of the calibrators beside them, and how much was compiled
+    meanwhile, or what was wrong."""
+    calls, names, times, start, look = [], case.calibrators, 1, 0, least
+    references = references_of(os.environ.get("KETTLE_CALIBRATION", ""))
+    for n in range(warmup + most):
+        call = case.call(n, times)
+        if call.error:
+            return "fail", at_call(call.error, n, ", with fresh inputs")
+        if n < warmup:
+            if not case.task.calibrator:
+                times = max(1, min(MAX_TIMES, call.ns // sum(call.beats)))
+            case.kernel.facts()
+            start = now_ns()
+            continue
+        calls.append(call)
+        if len(calls) < least or (now_ns() - start < seconds * 1e9 and len(calls) < look):
+            continue
+        fields = [[call.ns for call in calls], *map(list, zip(*(call.beats for call in calls)))]
+        beats = in_order(dict(zip(names, fields[1:])), references)
+        keys = estimate(fields[0], beats, [call.disturbed for call in calls], {})
+        if now_ns() - start >= seconds * 1e9 or keys["high"] - keys["low"] < 2 * NARROW * keys["mean"]:
+            break
+        look = len(calls) * 9 // 8 + 1  # looking costs the more, the more there are
+    samples, *beats = [",".join(map(str, field)) for field in fields]
+    compiled = case.kernel.facts()[1]
+    return "times", " ".join(names), samples, "".join(str(int(bool(call.disturbed))) for call in calls), *beats, compiled
+
+
+def profile(case):
+    """The fields of an answer: a report on a warm call, in letters that a line may hold, or what was wrong."""
+    error = case.call(0).error
+    if error:
+        return "fail", error
+    case.kernel.load(case.input(0))
+    case.clock.prepare()
+    try:
+        return "report", case.kernel.profile()
+    except Raised as failure:
+        return "fail", str(failure)
+
+
+class Judge:
+    """Answers requests, wherever that is done: in this process, or, on GPUs, in the solver."""
+
+    def __init__(self, task, clock, kernel):
+        self._task, self._clock, self._kernel = task, clock, kernel
+
+    def answer(self, mode, counts, line, seed, key):
+        """The fields of the answer."""
+        counts = list(map(int, counts.split(",")))
+        case = Case(self._task, self._clock, self._kernel, line, seed, key)
+        if mode == "test":
+            return run_calls(case, *counts)
+        return profile(case) if mode == "profile" else measure(case, *counts, self._task.seconds[mode])
+
+
+# ---- The submission at the other end ----
+
+class Remote:
+    """custom_kernel in the solver. quiet: nothing else ran beside the last call; apart: this process has no submission."""
+    apart = True
+
+    def __init__(self, solver, memory):
+        self._solver, self._memory, self._pipes = solver, memory, Pipes(memory, memory)
+        self._places, self._table, self._echo, self.quiet = [], b"", None, True
+
+    def begin(self):
+        """Has the solver serve calls; returns without waiting for that."""
+        self._solver.begin(self._pipes.pass_on())
+        self._pipes.close_theirs()
+
+    def load(self, data):
+        """Returns what the output is to be checked against."""
+        try:
+            self._packed = exchange.packed(data)
+        except Exception as error:
+            print_traceback(error)
+            raise BadCase(f"an input cannot be sent to the submission: {described(error)}") from None
+        self._solver.watched(self._pipes.load, self._packed)
+        return data
+
+    def places_of(self, data):
+        """Where the elements of an input are: (address, size)."""
+        return [] if data is None else exchange.packed(data)[1]
+
+    def timed(self, clock):
+        """ns of the call, and a copy of its output. clock: what makes memory cold; None: it need not be."""
+        cold = clock and (lambda places: clock.chill(places + self._places))
+        reader = exchange.Reader(self._memory)
+
+        def read(table):
+            self._table = table
+            return reader.read(table)
+        ns, output, self.quiet, lost = self._solver.watched(self._pipes.called, cold, read)
+        self._solver.expect_silence()
+        self._places = [(self._memory.address + at, size) for at, size in reader.places]
+        return (max(LEAST_NS, ns + lost - self._echoed(cold)) if cold else ns), output
+
+    def _echoed(self, cold):
+        """ns of a call of nothing."""
+        if not self._echo:
+            self._echo = Echo(self._memory, self._pipes, self._solver, self._table)
+        return self._echo.ns(self._packed, cold)
+
+    def facts(self):
+        """Names of libraries that the solver has loaded, and how many files compilers have left since this was called."""
+        self._solver.watched(self._pipes.ask, FACTS)
+        return self._text().split("\t")
+
+    def _text(self):
+        _, (_, at, size) = self._pipes.state
+        return self._memory.map[at:at + min(size, MAX_ANSWER)].decode("utf-8", "replace")
+
+    def profile(self):
+        self._pipes.fill()
+        self._solver.watched(self._pipes.ask, PROFILE)
+        return self._text()
+
+
+class Echo:
+    """A child of this process that does what the solver does but for custom_kernel, in whose place it has what that last
+    returned: its time is that of the hand-over, and is taken off."""
+
+    def __init__(self, memory, pipes, solver, table):
+        self._memory = exchange.Memory(-1, memory.size)
+        self._pipes = Pipes(self._memory, memory)
+        self._times, self._count = [], 0
+        with utils.quiet_warnings():  # of libraries that have threads: none of them is used there
+            pid = os.fork()
+        if pid == 0:
+            try:
+                for fd in (self._pipes.go, self._pipes.done, pipes.go, pipes.done, solver.fd):
+                    os.close(fd)
+                output = exchange.Reader(self._memory, share=True).read(table)
+                exchange.Driver(self._memory, self._pipes.pass_on(), lambda data: output, convert=False).serve()
+            finally:
+                os._exit(0)
+        self._pipes.close_theirs()
+
+    def ns(self, packed, cold):
+        """What is taken off: about the median of the last ones, of which other work has slowed none much."""
+        wanted = FIRST_ECHOES if not self._times else self._count % ECHO_EVERY == 0
+        self._count += 1
+        for _ in range(wanted):
+            self._pipes.load(packed)
+            ns, _, quiet, _ = self._pipes.called(cold, id)
+            if quiet or not self._times:
+                self._times = [*self._times, ns][-ECHOES:]
+        return int(min(utils.median(self._times), 2 * min(self._times), MAX_ECHO))
+
+
 # ---- The solver ----
 
 class Solver:
     """The solver, as far as its socket tells. gone: it ended before it was told to."""
 
     def __init__(self, fd):
-        self._fd, self._poll, self.gone = fd, select.poll(), False
+        self.fd, self._poll, self.gone = fd, select.poll(), False
         self._poll.register(fd, select.POLLIN)
+
+    def begin(self, pipes):
+        """Requests that it serves calls by two pipes, which it gets."""
+        import array
+        import _socket
+        self._token = os.urandom(8).hex()
+        line, rights = f"{self._token}\tcalls\n".encode(), array.array("i", pipes)
+        peer = _socket.socket(fileno=self.fd)
+        try:
+            peer.sendmsg([line], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
+        except OSError:
+            raise self._ended() from None
+        finally:
+            peer.detach()
+
+    def watched(self, function, *args):
+        """The result of a function that fails with ENDED when a pipe is closed: that it has ended its socket tells."""
+        try:
+            return function(*args)
+        except SolverFailed as failure:
+            if str(failure) == ENDED and not (self._poll.poll(END_MS) and not self._read()):
+                raise SolverFailed(INTRUDED) from None
+            self.gone = str(failure) == ENDED
+            raise
 
     def request(self, *fields):
         """The fields of the answer to one request."""
         self.expect_silence()
-        token = os.urandom(8).hex()
-        self._send("\t".join((token, *fields)))
+        self._token = os.urandom(8).hex()
+        self._send("\t".join((self._token, *fields)))
+        return self.answer()
+
+    def answer(self):
+        """The fields of the answer that is still to come."""
         answer = self._receive().decode("utf-8", "replace").split("\t")
-        if answer[0] != token:
+        if answer[0] != self._token:
             raise SolverFailed(INTRUDED)
         return answer[1:] or [""]
 
@@ -169,13 +546,13 @@ class Solver:
 
     def _send(self, line):
         try:
-            write_all(self._fd, line + "\n")
+            write_all(self.fd, line + "\n")
         except OSError:
             raise self._ended() from None
 
     def _read(self):
         try:
-            return os.read(self._fd, 1 << 16)
+            return os.read(self.fd, 1 << 16)
         except OSError:  # it has ended with a request unread
             return b""
 
@@ -226,7 +603,7 @@ def make_worker(load):
     for name in ("submission", "train"):
         sys.modules[name] = type(sys)(name)
         sys.modules[name].custom_kernel = lambda data: data
-    return solver.Worker(load or solver.load_task)
+    return solver.Worker(load)
 
 
 def try_alone(kind, request, load):
@@ -250,10 +627,10 @@ def try_alone(kind, request, load):
         raise NoDevice("torch finds no usable device, although the run was given one")
 
 
-def run_case(solver, calls, request, load):
+def run_case(solver, judge, calls, request, load):
     """What was wrong with one case ('': nothing), and its keys. request: its fields, the mode first."""
     start, mode = now_ns(), request[0]
-    kind, *fields = solver.request(*request)
+    kind, *fields = judge.answer(*request) if judge else solver.request(*request)
     elapsed = now_ns() - start
     if kind == "import" and not fields:
         raise ImportFailed
@@ -299,16 +676,39 @@ def keys_of_times(fields, calls, elapsed):
     return {**keys, "compiled": compiled} if int(compiled) else keys
 
 
-def run_mode(solver, channel, mode, calls, cases, load, prints_score):
+def make_judge(solver, memory, load):
+    """A Judge in this process, for which the solver serves calls; None: the solver judges, as there is a GPU."""
+    try:
+        task = next(load())
+    except BaseException as error:
+        print_traceback(error)
+        raise BadCase(f"the task cannot be imported: {described(error)}") from None
+    clock = utils.clock(memory)
+    if not isinstance(clock, utils.Cpu):
+        return None
+    remote = Remote(solver, memory)
+    remote.begin()
+    kind, *fields = solver.answer()
+    if kind == "import" and not fields:
+        raise ImportFailed
+    if kind != "ready" or fields:
+        raise SolverFailed(f"{fields[0]}; without the submission it does not" if kind == "task" and fields else MALFORMED)
+    return Judge(task, clock, remote)
+
+
+def run_mode(solver, memory, channel, mode, calls, cases, load, prints_score):
     """All cases with their lines. Returns whether everything was right."""
     noun, passed = "test" if mode == "test" else "benchmark", True
     channel.report(f"{noun}-count", len(cases))
+    judge = None
     for i, case in enumerate(cases):
         ended, request = False, (mode, ",".join(map(str, calls)), *map(str, case))
         try:
-            error, keys = run_case(solver, calls, request, load)
+            if memory and i == 0:
+                judge = make_judge(solver, memory, load)
+            error, keys = run_case(solver, judge, calls, request, load)
         except SolverFailed as failure:
-            if solver.gone and i == 0 and ends_alone(load):
+            if not judge and solver.gone and i == 0 and ends_alone(load):
                 raise BadCase("the process that imports the task ended before it was done") from None
             error, keys, ended = str(failure), {}, True
         channel.report(f"{noun}.{i}.spec", case[0])
@@ -355,8 +755,20 @@ def take_secret():
     return None if seed is None else seed.to_bytes(16, "little")
 
 
-def main(argv, load=None, calls=CALLS, prints_score=False):
-    """Runs the referee and ends the process. load: as of solver.Worker; calls: as CALLS."""
+def open_memory():
+    """The memory that is shared with the solver, where it is for this process to judge: not where there is a GPU."""
+    fd = take_number("KETTLE_SHM_FD")
+    if fd is None or os.environ.get("CUDA_VISIBLE_DEVICES") or os.environ.get("ROCR_VISIBLE_DEVICES"):
+        return None
+    os.environ.setdefault("OMP_NUM_THREADS", str(len(os.sched_getaffinity(0))))
+    utils.keep_memory()
+    return exchange.Memory(fd)
+
+
+def main(argv, load=load_task, calls=CALLS, prints_score=False):
+    """Runs the referee and ends the process. load: as load_task; calls: as CALLS."""
+    global stderr_fd
+    stderr_fd = os.dup(2)
     channel, peer = open_channel(), take_number("KETTLE_PEER_FD")
     if len(argv) != 3 or argv[1] not in calls:
         blame(channel, "task", USAGE, "usage: POPCORN_FD=N python3 eval.py test|benchmark|leaderboard|profile CASES")
@@ -364,7 +776,8 @@ def main(argv, load=None, calls=CALLS, prints_score=False):
         blame(channel, "task", USAGE, "there is no solver: the task's config must be {main: eval.py, solver: solver.py}")
     mode, passed, status, solver = argv[1], False, TEST_FAILED, Solver(peer)
     try:
-        passed = run_mode(solver, channel, mode, calls[mode], read_cases(argv[2], take_secret()), load, prints_score)
+        cases = read_cases(argv[2], take_secret())
+        passed = run_mode(solver, open_memory(), channel, mode, calls[mode], cases, load, prints_score)
         if passed:
             solver.expect_silence()
     except SolverFailed as failure:

@@ -26,9 +26,13 @@ referee. A table is JSON that the referee reads from a copy of its own and of wh
 and lists are themselves, all else an object of one name (READERS); elements of tensors and arrays are places in
 the memory, each checked, that are copied before anything is computed.
 """
+import gc
 import os
 import sys
-from struct import Struct, pack, pack_into, unpack_from
+from struct import pack_into, unpack, unpack_from
+from time import perf_counter_ns as now_ns, thread_time_ns
+
+from utils import BadCase, computes_by_itself, on_one_line
 
 MAGIC = b"KETTLE\0\1"
 HEAD, INPUT, ANSWER = 0, 64, 128  # parts of the control page, of at most 64 bytes
@@ -36,3 +40,672 @@ PAGE = 4096
 LOAD, GO, PROFILE, FACTS = range(1, 5)
 RETURNED, RAISED = 1, 2
 MAX_TABLE = 64 << 20
+MAX_HEAP = 1 << 30  # bytes: what no machine refuses
+MAX_DEPTH = 100  # of lists in lists
+ALIGNED, APART = 64, 192  # bytes: where buffers begin, and what is between them
+SHIFTS = 256  # by how many pages addresses differ from call to call
+ENDED = "the submission ended before its results were checked"
+INTRUDED = "the submission wrote into the harness's own socket, or closed it"
+MALFORMED = "the solver's answer is malformed"
+REFUSED = ("the output holds a {} that may compute late; return tensors, arrays, numbers, text, and lists, tuples and dicts "
+           "of them")
+SCALARS = frozenset((type(None), bool, int, float, str))
+HOLDING = {"tuple": tuple, "set": set, "frozenset": frozenset}
+
+
+class SolverFailed(Exception):
+    """The solver ended, or wrote what is no answer, or what is not true: a sentence for the participant."""
+
+
+class Raised(Exception):
+    """The submission raised: a sentence for the participant."""
+
+
+# ---- The state of one call ----
+
+IDLE, LOADING, READY, RUNNING, DONE, FAILED = "idle", "loading", "ready", "running", "done", "failed"
+SENDS = {(IDLE, LOAD): LOADING, (READY, GO): RUNNING, (READY, PROFILE): RUNNING, (IDLE, FACTS): RUNNING,
+         (DONE, LOAD): LOADING, (DONE, FACTS): RUNNING}
+
+
+def advance(state, event, page=b"", size=0):
+    """The state after an event, as (name, what belongs to it): of LOADING and RUNNING the nonce, of DONE status, place and
+    size of the table, of FAILED the sentence. event: ("send", what, nonce) or ("read", bytes: none at the end). page: the
+    line of the control page that the solver writes, as it was copied after that; size: of the memory."""
+    name, nonce = state
+    if name == FAILED:
+        return state
+    if event[0] == "send":
+        return SENDS[name, event[1]], event[2]
+    if not event[1]:
+        return FAILED, ENDED
+    if name not in (LOADING, RUNNING) or event[1] != nonce:
+        return FAILED, INTRUDED
+    if name == LOADING:
+        return READY, None
+    status, at, length = unpack_from("3Q", page, 8)
+    if page[:8] != nonce or status not in (RETURNED, RAISED) or length > MAX_TABLE or not PAGE <= at <= size - length:
+        return FAILED, MALFORMED
+    return DONE, (status, at, length)
+
+
+# ---- Memory ----
+
+class Memory:
+    """The memory and, where kettle-exec gives one, the library for it. library: None, or its handle."""
+
+    def __init__(self, fd, size=0):
+        """Of a descriptor, or (-1) new memory of a size for a process and its children, of which untouched pages cost
+        nothing."""
+        import _ctypes  # a tenth of what ctypes costs
+        import mmap
+        flags = mmap.MAP_SHARED | (0x4000 | mmap.MAP_ANONYMOUS if fd < 0 else 0)  # MAP_NORESERVE
+        self.fd, self.map, self._native = fd, mmap.mmap(fd, size or os.fstat(fd).st_size, flags), _ctypes
+        self.size = len(self.map)
+        self.types = [type(name, (_ctypes._SimpleCData,), {"_type_": name}) for name in "PLBi"]
+        self._pointer, self._number, self._byte, _ = self.types
+        self.address, self.shared = self.address_of(self.map), ()
+        self._copy = _ctypes.dlsym(_ctypes.dlopen(None, 0), "memcpy")
+        path = os.environ.get("KETTLE_SHM_LIBRARY")
+        try:
+            self.library = _ctypes.dlopen(path, 0) if path else None
+            self._flush = _ctypes.dlsym(self.library, "kettle_flush") if path else None
+        except OSError:
+            self.library = None
+
+    def address_of(self, writable):
+        return self._native.addressof(self._byte.from_buffer(writable))
+
+    def copy(self, to, source, size):
+        """Copies memory, by addresses."""
+        self._native.call_function(self._copy, (self._pointer(to), self._pointer(source), self._number(size)))
+
+    def flush(self, address, size):
+        """Puts memory out of the caches. Returns whether the processor can."""
+        return self._native.call_function(self._flush, (self._pointer(address), self._number(size))) == 0
+
+    def begin(self):
+        """For the referee: writes the page."""
+        outputs = self.size // 2 // PAGE * PAGE
+        pack_into("8s3Q", self.map, HEAD, MAGIC, PAGE, outputs, self.size)
+
+    def share_heap(self):
+        """For the solver: has allocations to come lie in the last quarter of the memory, so that results need no copy; if
+        that can be."""
+        at = self.size // 4 * 3 // PAGE * PAGE
+        size = min(self.size - at, MAX_HEAP) // PAGE * PAGE
+        kind = type("Function", (self._native.CFuncPtr,), {"_flags_": 1, "_restype_": self._pointer})
+        if self.library:
+            function = kind(self._native.dlsym(self.library, "kettle_share_heap"))
+            found = function(self.types[3](self.fd), self._number(at), self._number(size))
+            self.shared = (found, size, at) if found else ()
+
+    def look(self):
+        """Forgets the heap where a fork has made it private."""
+        if self.shared and not self._native.call_function(self._native.dlsym(self.library, "kettle_heap_is_shared"), ()):
+            self.shared = ()
+
+    def offset_of(self, address, size):
+        """Where in the memory that lies; None: it does not."""
+        for start, length, at in ((self.address, self.size, 0), self.shared) if self.shared else ((self.address, self.size, 0),):
+            if start <= address and address + size <= start + length:
+                return address - start + at
+        return None
+
+
+    def lay(self, structure, sizes, late):
+        """For the referee: says where structure and buffers of an input are, and where they are; None: there is no room."""
+        begin, end = unpack_from("2Q", self.map, 8)
+        begin += PAGE * (int.from_bytes(os.urandom(2), "little") % SHIFTS)
+        at, places = rounded(begin + len(structure)) + 16 * len(sizes), []
+        for size in sizes:
+            places.append(rounded(at))
+            at = places[-1] + size + APART
+        if at > end:
+            return None
+        listed = rounded(begin + len(structure))
+        for i, place in enumerate(zip(places, sizes)):
+            pack_into("2Q", self.map, listed + 16 * i, *place)
+        pack_into("5Q", self.map, INPUT, begin, len(structure), listed, len(sizes), late)
+        return begin, places
+
+    def laid(self):
+        """For the solver: where the structure is, where the buffers are, with their sizes, and whether the structure is
+        there."""
+        begin, length, table, count, late = unpack_from("5Q", self.map, INPUT)
+        return begin, length, [unpack_from("2Q", self.map, table + 16 * i) for i in range(count)], not late
+
+    def answer(self, nonce, status, at, size):
+        pack_into("8s3Q", self.map, ANSWER, nonce, status, at, size)
+
+
+def rounded(at, to=ALIGNED):
+    return -(-at // to) * to
+
+
+# ---- Inputs: from the referee, in whom the solver trusts ----
+
+def storage_of(torch, tensor):
+    """Address and size of the memory that a tensor is a part of; None: it has none that could be sent."""
+    if tensor.layout is not torch.strided or tensor.device.type != "cpu" or tensor.is_quantized or tensor.is_conj() or (
+            tensor.is_neg()):
+        return None
+    size = getattr(tensor, "untyped_storage", tensor.storage)().nbytes() if tensor.numel() else 0
+    return tensor.data_ptr() - tensor.storage_offset() * tensor.element_size(), size
+
+
+def array_owner(numpy, array):
+    while type(array.base) is numpy.ndarray:
+        array = array.base
+    return array
+
+
+def bounds_of(shape, strides, item):
+    """From where to where the elements are, in bytes, seen from the first one."""
+    if 0 in shape:
+        return 0, 0
+    steps = [(count - 1) * stride for count, stride in zip(shape, strides)]
+    return sum(step for step in steps if step < 0), sum(step for step in steps if step > 0) + item
+
+
+def packed(data):
+    """A structure; the buffers, (address, size), that its numbers mean; what must live as long; and whether its arrays must
+    not be made before the buffers are filled, as JAX may copy them."""
+    import io
+    from _pickle import Pickler
+    torch, numpy, jax = (sys.modules.get(name) for name in ("torch", "numpy", "jax"))
+    buffers, numbers = [], {}
+
+    def number(address, size):
+        if size and (address, size) not in numbers:
+            numbers[address, size] = len(buffers)
+            buffers.append((address, size))
+        return numbers[address, size] if size else -1
+
+    def of_array(array):
+        owner = array_owner(numpy, array)
+        first, (low, high) = owner.__array_interface__["data"][0], bounds_of(owner.shape, owner.strides, owner.itemsize)
+        at = array.__array_interface__["data"][0] - first - low
+        return "array", number(first + low, high - low), array.dtype, array.shape, array.strides, at
+
+    class Packer(Pickler):
+        def persistent_id(self, value):
+            kind = type(value)
+            if torch and kind in (torch.Tensor, torch.nn.Parameter) and (storage := storage_of(torch, value)):
+                return ("tensor", number(*storage), value.dtype, tuple(value.shape), value.stride(), value.storage_offset(),
+                        value.requires_grad, kind is not torch.Tensor)
+            if numpy and kind is numpy.ndarray and not value.dtype.hasobject:
+                return of_array(value)
+            if jax and isinstance(value, jax.Array):
+                kept.append(numpy.asarray(value))
+                return ("jax", *of_array(kept[-1])[1:])
+            return None
+    kept, out = [data], io.BytesIO()
+    Packer(out, 5).dump(data)
+    return out.getvalue(), buffers, kept, len(kept) > 1
+
+
+class Unpacker:
+    """Makes an input of a structure and of where its buffers are."""
+
+    def __init__(self, memory, convert=True):
+        """convert: whether arrays of JAX become such."""
+        self._memory, self._convert = memory, convert
+
+    def load(self, structure, places):
+        import io
+        from _pickle import Unpickler
+        make = {"tensor": self.tensor, "array": self.array, "jax": self.jax}
+
+        class Loader(Unpickler):
+            def persistent_load(self, known):
+                return make[known[0]](places[known[1]] if known[1] >= 0 else None, *known[2:])
+        return Loader(io.BytesIO(structure)).load()
+
+    def tensor(self, place, dtype, shape, strides, offset, grad, parameter):
+        import torch
+        if place is None:
+            tensor = torch.empty_strided(shape, strides, dtype=dtype)
+        else:
+            item = torch.empty(0, dtype=dtype).element_size()
+            whole = torch.frombuffer(self._memory.map, dtype=dtype, count=place[1] // item, offset=place[0])
+            tensor = whole.as_strided(shape, strides, offset).data
+        return torch.nn.Parameter(tensor, grad) if parameter else tensor.requires_grad_(grad)
+
+    def array(self, place, dtype, shape, strides, at):
+        import numpy
+        return numpy.ndarray(shape, dtype, self._memory.map if place else None, place[0] + at if place else 0, strides)
+
+    def jax(self, *known):
+        array = self.array(*known)
+        if not self._convert:
+            return array
+        import jax
+        try:
+            return jax.dlpack.from_dlpack(array)
+        except Exception:  # a type of its own, of which numpy tells it nothing
+            return jax.numpy.asarray(array)
+
+
+# ---- Outputs: in the solver ----
+
+class Writer:
+    """Makes tables. What lies outside of the memory is copied to where its outputs begin."""
+
+    def __init__(self, memory):
+        self._memory, self._kept = memory, []
+        self._first, self._end = unpack_from("2Q", memory.map, 16)
+        if memory.shared:
+            self._end = memory.shared[2]
+        self.clear()
+
+    def clear(self):
+        self._next = self._first
+        self._kept.clear()
+
+    def table(self, value):
+        """Where a table is and how long."""
+        import json
+        self._memory.look()
+        return self.text(json.dumps(self.coded(value)))
+
+    def text(self, text):
+        data = text.encode("utf-8", "replace")[:MAX_TABLE]
+        at = self._room(len(data))
+        self._memory.map[at:at + len(data)] = data
+        return at, len(data)
+
+    def _room(self, size):
+        at = self._next
+        if at + size > self._end:
+            raise MemoryError("the output is larger than the memory that referee and solver share")
+        self._next = rounded(at + size)
+        return at
+
+    def _place(self, address, size):
+        at = self._memory.offset_of(address, size)
+        if at is None:
+            at = self._room(size)
+            self._memory.copy(self._memory.address + at, address, size)
+        return at
+
+    def coded(self, value):
+        kind = type(value)
+        if kind in SCALARS:
+            return value
+        if kind is list:
+            return value if SCALARS.issuperset(map(type, value)) else [self.coded(item) for item in value]
+        torch, numpy, jax = (sys.modules.get(name) for name in ("torch", "numpy", "jax"))
+        if torch and issubclass(kind, torch.Tensor):
+            return {"tensor": self._tensor(torch, value)}
+        if numpy and issubclass(kind, numpy.ndarray):
+            return {"array": self._array(numpy.ndarray.view(value, numpy.ndarray))}
+        if numpy and any(kind is one for one in numpy.sctypeDict.values()):
+            return {"number": self._array(numpy.array(value))}
+        if jax and isinstance(value, jax.Array):
+            import numpy
+            return {"jax": self._array(numpy.asarray(value))}
+        return {f"{kind.__module__}.{kind.__name__}".replace("builtins.", ""): self._other(kind, value)}
+
+    def _other(self, kind, value):
+        if kind is dict:
+            return [[self.coded(key), self.coded(item)] for key, item in value.items()]
+        if kind is tuple or kind is set or kind is frozenset:
+            return [self.coded(item) for item in value]
+        if kind is complex:
+            return [value.real, value.imag]
+        if kind is bytes or kind is bytearray:
+            at = self._room(len(value))
+            self._memory.map[at:at + len(value)] = value
+            return [at, len(value)]
+        if "array" in sys.modules and kind is sys.modules["array"].array:
+            return [value.typecode, *self._other(bytes, value.tobytes())]
+        if issubclass(kind, tuple):
+            name = next((name for name, one in task_classes() if one is kind), None)
+            if name:
+                return [name, [self.coded(item) for item in tuple.__iter__(value)]]
+        raise TypeError(REFUSED.format(f"{kind.__module__}.{kind.__qualname__}"))
+
+    def _tensor(self, torch, value):
+        if computes_by_itself(torch, value):
+            raise TypeError(REFUSED.format(f"{type(value).__module__}.{type(value).__qualname__}"))
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            grad = value.requires_grad
+            if type(value) is not torch.Tensor:
+                value = torch.Tensor.as_subclass(value, torch.Tensor)
+            if value.is_conj() or value.is_neg():
+                value = value.resolve_conj().resolve_neg()
+            if value.layout is not torch.strided or value.device.type != "cpu" or value.is_quantized:
+                raise TypeError(f"the output holds a tensor of the layout {value.layout}, on {value.device}, of the type "
+                                f"{value.dtype}; return tensors with elements in the processor's memory")
+            self._kept.append(value)
+            shape, strides, item = list(value.shape), list(value.stride()), value.element_size()
+            size = bounds_of(shape, strides, 1)[1] * item
+            if not value.is_contiguous() and self._memory.offset_of(value.data_ptr(), size) is None:
+                value = value.contiguous()
+                self._kept.append(value)
+                strides, size = list(value.stride()), value.numel() * item
+            at = self._place(value.data_ptr(), size) if size else PAGE
+            return [str(value.dtype)[6:], shape, strides, at, grad]
+
+    def _array(self, value):
+        if value.dtype.hasobject or value.dtype.fields:
+            raise TypeError(REFUSED.format(f"numpy array of the type {value.dtype}"))
+        self._kept.append(value)
+        first, (low, high) = value.__array_interface__["data"][0], bounds_of(value.shape, value.strides, value.itemsize)
+        at = self._place(first + low, high - low) - low if high > low else PAGE
+        dtype = value.dtype
+        return [dtype.name if dtype.kind == "V" else dtype.str, list(value.shape), list(value.strides), at]
+
+
+def task_classes():
+    """Names and values of what the task's own modules have."""
+    modules = [sys.modules[name] for name in ("task", "reference") if name in sys.modules]
+    return [item for module in modules for item in vars(module).items()]
+
+
+class Driver:
+    """Answers messages. kernel, and what PROFILE and FACTS give, which is text; failed(error) tells of an error what the
+    participant may see."""
+
+    def __init__(self, memory, pipes, kernel, failed=str, profile=None, facts=None, convert=True):
+        self._memory, self._pipes, self._pid = memory, pipes, os.getpid()
+        self._kernel, self._failed, self._profile, self._facts = kernel, failed, profile, facts
+        self._unpacker, self._writer = Unpacker(memory, convert), Writer(memory)
+        self._data = self._late = None
+
+    def serve(self):
+        """Until the referee ends."""
+        go, done = self._pipes
+        answered, answer, read, write = self._answered, self._memory.answer, os.read, os.write
+        while True:
+            message = read(go, 16)
+            if len(message) != 16:
+                return
+            what, nonce = unpack("Q8s", message)
+            if what == LOAD:
+                self._load()
+            else:
+                answer(nonce, *answered(what))
+            write(done, nonce)
+
+    def _load(self):
+        gc.enable()
+        self._data = self._late = None
+        self._writer.clear()
+        begin, length, places, there = self._memory.laid()
+        for at, size in places:
+            self._memory.map[at:at + size:PAGE]  # maps it
+        self._late = begin, length, places
+        if there:
+            self._data = self._unpacked()
+        gc.disable()
+
+    def _unpacked(self):
+        begin, length, places = self._late
+        self._late = None
+        return self._unpacker.load(self._memory.map[begin:begin + length], places)
+
+    def _answered(self, what):
+        """Status, place and size of a table."""
+        try:
+            if what == FACTS:
+                return RETURNED, *self._writer.text(self._facts())
+            data = self._unpacked() if self._late else self._data
+            if what == PROFILE:
+                return RETURNED, *self._writer.text(self._profile(self._kernel, data))
+            output = self._kernel(data)
+            only_one_process(self._pid)
+            if "jax" in sys.modules:  # it computes when it likes
+                output = sys.modules["jax"].block_until_ready(output)
+            return RETURNED, *self._writer.table(output)
+        except BaseException as error:
+            only_one_process(self._pid)
+            self._writer.clear()
+            return RAISED, *self._writer.text(self._failed(error))
+
+
+def only_one_process(pid):
+    """A submission that forks and returns in both processes would let the child answer too."""
+    if os.getpid() != pid:
+        os._exit(1)
+
+
+# ---- Outputs: in the referee ----
+
+class Malformed(Exception):
+    """What a table says is not so."""
+
+
+class Reader:
+    """Makes of a table what it says. places: of the elements; share: whether they stay in the memory instead of being
+    copied, for the echo."""
+
+    def __init__(self, memory, share=False):
+        self._memory, self._share, self._left, self.places = memory, share, memory.size, []
+
+    def read(self, table):
+        import json
+        try:
+            return self.value(json.loads(table), 0)
+        except (Malformed, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError,
+                RuntimeError, ImportError, MemoryError, SystemError) as error:
+            raise SolverFailed(f"{MALFORMED}: {error}" if isinstance(error, Malformed) else MALFORMED) from None
+
+    def value(self, node, depth):
+        kind = type(node)
+        if depth > MAX_DEPTH:
+            raise Malformed("lists are too deep")
+        if kind is list:
+            return node if SCALARS.issuperset(map(type, node)) else [self.value(item, depth + 1) for item in node]
+        if kind is not dict:
+            return node
+        (name, given), = node.items()
+        if name in HOLDING:
+            return HOLDING[name](self.value(item, depth + 1) for item in given)
+        if name == "dict":
+            return {self.value(key, depth + 1): self.value(item, depth + 1) for key, item in given}
+        if name in READERS:
+            return READERS[name](self, *given)
+        return self.named(name, *given, depth)
+
+    def named(self, _, name, items, depth):
+        """A tuple with names, of a class of the task."""
+        kind = next(one for known, one in task_classes() if known == name)
+        if not issubclass(kind, tuple) or len(items) != len(kind._fields):
+            raise Malformed("a tuple with names is none of the task's")
+        return tuple.__new__(kind, [self.value(item, depth + 1) for item in items])
+
+    def taken(self, at, size):
+        """A copy of a part of the memory."""
+        if type(at) is not int or type(size) is not int or size < 0 or not PAGE <= at <= self._memory.size - size:
+            raise Malformed("an output is not in the shared memory")
+        self._left -= size
+        if self._left < 0:
+            raise Malformed("the outputs are larger than the shared memory")
+        self.places.append((at, size))
+        part = memoryview(self._memory.map)[at:at + size]
+        return part if self._share else bytearray(part)
+
+    def elements(self, shape, strides, item, at, scale=1):
+        """Where in a copy the first element is, and the copy."""
+        if len(shape) != len(strides) or not all(type(number) is int for number in (*shape, *strides, at)) or (
+                len(shape) > 64 or shape and min(shape) < 0):
+            raise Malformed("an output has no such shape")
+        count = 1
+        for number in shape:
+            count *= number
+        if count * item > self._memory.size:
+            raise Malformed("the outputs are larger than the shared memory")
+        low, high = bounds_of(shape, [stride * scale for stride in strides], item)
+        return -low, self.taken(at + low, high - low)
+
+    def tensor(self, name, shape, strides, at, grad):
+        import torch
+        dtype = getattr(torch, name)
+        if type(dtype) is not torch.dtype or type(grad) is not bool or strides and min(strides) < 0:
+            raise Malformed("an output has no such type")
+        item = torch.empty(0, dtype=dtype).element_size()
+        _, raw = self.elements(shape, strides, item, at, item)
+        if not raw:
+            return torch.empty(shape, dtype=dtype).requires_grad_(grad)
+        if dtype is torch.bool:
+            only_bools(raw)
+        return torch.frombuffer(raw, dtype=dtype).as_strided(shape, strides).data.requires_grad_(grad)
+
+    def array(self, name, shape, strides, at):
+        import numpy
+        dtype = array_type(numpy, name)
+        first, raw = self.elements(shape, strides, dtype.itemsize, at)
+        if dtype.kind == "b":
+            only_bools(raw)
+        return numpy.ndarray(shape, dtype, raw if len(raw) else None, first, strides if len(raw) else None)
+
+    def number(self, *given):
+        return self.array(*given)[()]
+
+    def jax(self, *given):
+        array, jax = self.array(*given), None if self._share else sys.modules.get("jax")
+        return jax.numpy.asarray(array) if jax else array
+
+    def bytes(self, at, size):
+        return bytes(self.taken(at, size))
+
+    def bytearray(self, at, size):
+        return bytearray(self.taken(at, size))
+
+    def typed(self, code, at, size):
+        import array
+        return array.array(code, bytes(self.taken(at, size)))
+
+    def complex(self, real, imaginary):
+        if type(real) is not float or type(imaginary) is not float:
+            raise Malformed("a number is none")
+        return complex(real, imaginary)
+
+
+READERS = {name: getattr(Reader, name) for name in "tensor array number jax bytes bytearray complex".split()}
+READERS["array.array"] = Reader.typed
+
+
+def array_type(numpy, name):
+    """The type of a name that the solver gives: a plain one of numpy's, or one of ml_dtypes."""
+    if type(name) is str and name[:1] in "<>|=" and name[1:2] in "biufcmMSU" and len(name) < 20:
+        return numpy.dtype(name)
+    import ml_dtypes
+    kind = getattr(ml_dtypes, name)
+    if not (isinstance(kind, type) and issubclass(kind, numpy.generic)):
+        raise Malformed("an output has no such type")
+    return numpy.dtype(kind)
+
+
+def only_bools(raw):
+    if bytes(raw).translate(None, b"\0\1"):
+        raise Malformed("a truth value is neither 0 nor 1")
+
+
+# ---- Calls: in the referee ----
+
+def usage():
+    """How often this thread has had to let others run, and for how many ns in all, from some moment on."""
+    from resource import RUSAGE_THREAD, getrusage
+    used = getrusage(RUSAGE_THREAD)
+    return used.ru_nvcsw + used.ru_nivcsw, now_ns() - thread_time_ns()
+
+
+class Pipes:
+    """Hands over to a Driver in another process, by memory and two pipes. buffers: the memory that inputs are written to."""
+
+    def __init__(self, memory, buffers):
+        self.memory, self.buffers, self.state = memory, buffers, (IDLE, None)
+        memory.begin()
+        (self.theirs, self.go), (self.done, self.answers) = os.pipe(), os.pipe()
+        self._inputs, self._structure, self._varies, self._late = (), None, False, b""
+
+    def pass_on(self):
+        """Both ends that are the other process's, for it."""
+        return self.theirs, self.answers
+
+    def close_theirs(self):
+        os.close(self.theirs)
+        os.close(self.answers)
+
+    def load(self, packed):
+        """Has the input's views built. What is the same for two inputs tells nothing: that much of it is there at once."""
+        structure, buffers, _, unbuilt = packed
+        self._varies = self._varies or self._structure not in (None, structure)
+        late = unbuilt or self._varies or self._structure is None
+        self._structure, self._late = structure, structure if late else b""
+        laid = self.memory.lay(structure, [size for _, size in buffers], late)
+        if laid is None:
+            raise BadCase("an input does not fit into the memory that referee and solver share, half of the task's `memory`")
+        self._at, places = laid
+        self._inputs = [(at, *buffer) for at, buffer in zip(places, buffers)]
+        if not late:
+            self.memory.map[self._at:self._at + len(structure)] = structure
+        self.ask(LOAD)
+
+    def ask(self, what):
+        message = self.begun(what)
+        self.write(message)
+        self.take(self.read())
+
+    def begun(self, what):
+        """The message for it."""
+        nonce = os.urandom(8)
+        self.state = advance(self.state, ("send", what, nonce))
+        return what.to_bytes(8, sys.byteorder) + nonce
+
+    def write(self, message):
+        try:
+            os.write(self.go, message)
+        except OSError:
+            raise SolverFailed(ENDED) from None
+
+    def read(self):
+        return os.read(self.done, 64)
+
+    def take(self, answer):
+        """The table of an answer; b"" of LOAD."""
+        memory = self.memory
+        self.state = advance(self.state, ("read", answer), memory.map[ANSWER:ANSWER + 64], memory.size)
+        name, known = self.state
+        if name == FAILED:
+            raise SolverFailed(known)
+        if name != DONE:
+            return b""
+        status, at, size = known
+        table = memory.map[at:at + size]
+        if status == RAISED:
+            raise Raised(on_one_line(table.decode("utf-8", "replace")))
+        return table
+
+    def fill(self):
+        """Writes the input."""
+        for at, address, size in self._inputs:
+            self.buffers.copy(self.buffers.address + at, address, size)
+        if self._late:
+            self.memory.map[self._at:self._at + len(self._late)] = self._late
+
+    def called(self, cold, read):
+        """ns, what was read of the table, whether all was quiet, and for how long it was not. cold(ranges): makes memory cold.
+        Nothing but this thread may run from the first byte of the input on until the solver is told to begin, and from its
+        answer on until its results are copied: the brackets overlap the clock's reads."""
+        message, clock, go, done = self.begun(GO), now_ns, self.go, self.done
+        opened = usage()
+        self.fill()
+        if cold:
+            cold([(self.buffers.address + at, size) for at, _, size in self._inputs])
+        start = clock()
+        shut = usage()
+        try:
+            os.write(go, message)
+        except OSError:
+            raise SolverFailed(ENDED) from None
+        answer = os.read(done, 64)
+        reopened = usage()
+        end = clock()
+        output = read(self.take(answer))
+        closed = usage()
+        quiet = opened[0] == shut[0] and reopened[0] == closed[0]
+        return end - start, output, quiet, 0 if quiet else shut[1] - opened[1] + closed[1] - reopened[1]

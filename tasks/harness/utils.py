@@ -19,6 +19,7 @@ TILE_SIDE, TILE_ROUNDS = 48, 16  # about 0.1 ms; so small that no library gives 
 CUDA_SIDE = 1024  # of the matrices of the CUDA calibrator
 CACHE = max(int(os.environ.get("KETTLE_CPU_CACHE", 32 << 20)), 4 << 20)  # bytes that the processor's caches hold
 TRACE, MAX_TRACE = "out/trace.json.gz", 64 << 20  # what torch's profiler saw, and how many bytes of it are kept
+MAX_TIMES = 8  # the calibrators in a row, at most
 IDLE_SYNCHRONIZE = 50000  # ns that waiting for an idle device takes at most
 
 
@@ -265,6 +266,10 @@ def on_one_line(text, most=MAX_MESSAGE):
     return "".join(c if c.isprintable() else " " for c in text) + cut
 
 
+def described(error):
+    return on_one_line(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+
+
 def reason_of(text):
     """What a check says is wrong, and behind MORE the details, which are shown only on request, each on a line."""
     return MORE.join(map(on_one_line, text.split(MORE, 1)))
@@ -341,8 +346,9 @@ class Cpu:
     """Where the processor works: its clock, its caches, its calibrators, in native code that allocates nothing. A
     change of what these do needs other names."""
 
-    def __init__(self):
-        self._memory, numpy = None, sys.modules.get("numpy")
+    def __init__(self, shared=None):
+        """shared: an exchange.Memory, whose library may be able to put lines out of the caches."""
+        self._memory, self._shared, numpy = None, shared, sys.modules.get("numpy")
         self.calibrators, self._works = ("cpu-py-1-sums", "cpu-py-1-sweep"), (self._sums, self._sweep)
         if numpy:
             self.calibrators, self._works = ("cpu-np-1-tile", *self.calibrators), (self._tile, *self._works)
@@ -359,12 +365,20 @@ class Cpu:
             pass
         self._marks, self._part = bytes(size // CACHE_LINE), bytes(SWEEP_BYTES // CACHE_LINE)
         self._half, self._at, self._small = size // 2, 0, bytearray(SUMS_BYTES)
+        self._memory[::CACHE_LINE] = self._marks  # so that it is there
+        self._address = self._shared.address_of(self._memory) if self._shared else 0
 
-    def prepare(self):
-        """A cold cache: writes a byte into every line of that memory."""
+    def prepare(self, places=()):
+        """A cold cache for the calibrators, and for what lies at those places: (address, size)."""
         if self._memory is None:
             self._map()
-        self._memory[::CACHE_LINE] = self._marks
+        self.chill([(self._address + self._at, min((MAX_TIMES + 1) * SWEEP_BYTES, 2 * CACHE - self._at)), *places])
+
+    def chill(self, places):
+        """Puts the lines of those places out of the cache, or all that is in it, by writing a byte into every line of that
+        memory."""
+        if not (self._shared and self._shared.library and all(self._shared.flush(*place) for place in places)):
+            self._memory[::CACHE_LINE] = self._marks
 
     def timed(self, kernel, data):
         """What the call took, in ns, and its output."""
@@ -411,7 +425,7 @@ class Cuda:
         self._events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
         self._factor = None
 
-    def prepare(self):
+    def prepare(self, _=()):
         """An idle device with a cold cache."""
         clear_l2_cache()
         self._cuda.synchronize()
@@ -492,10 +506,10 @@ def python_profile(kernel, data):
     return text.getvalue()
 
 
-def clock():
-    """What the calls of a task are timed with; once its modules are imported."""
+def clock(memory=None):
+    """What the calls of a task are timed with; once its modules are imported. memory: as of Cpu."""
     torch = sys.modules.get("torch")
-    return Cuda(torch) if torch and torch.cuda.is_available() else Cpu()
+    return Cuda(torch) if torch and torch.cuda.is_available() else Cpu(memory)
 
 
 def lacks_device():
@@ -572,6 +586,19 @@ def take_number(name):
     """A number out of the environment, where it is not left; None where there is none."""
     text = os.environ.pop(name, "")
     return int(text) if text.isascii() and text.isdigit() else None
+
+
+class quiet_warnings:
+    """Within it, nothing that warns is printed."""
+
+    def __enter__(self):
+        import warnings
+        self._caught = warnings.catch_warnings()
+        self._caught.__enter__()
+        warnings.simplefilter("ignore")
+
+    def __exit__(self, *error):
+        self._caught.__exit__(*error)
 
 
 def write_all(fd, text):

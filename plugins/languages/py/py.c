@@ -34,6 +34,8 @@
 #define HEADER_SECONDS 900          /* on a machine that has much to do besides */
 #define TORCH_TRACE "trace.json.gz" /* from torch's profiler, which the harness starts */
 #define MAX_THREADS 4096
+#define MIB (INT64_C(1) << 20)
+#define MAX_SHARED (32 * 1024 * MIB)
 
 /* The texts of run.py, compile.py, prepare.py and headers.py, which plans carry. */
 extern const char py_run_text[], py_compile_text[], py_prepare_text[], py_headers_text[];
@@ -316,14 +318,22 @@ add_profiler(const struct plan_builder *builder, json_t *step)
 		json_array_append_new(json_object_get(step, "artifacts"), json_string(*files));
 }
 
-/* What starts warm: with the modules that task and submission import, or as a bare interpreter. */
+static bool
+has_gpu(const struct plan_builder *builder)
+{
+	const json_t *device = builder->request->device;
+	return json_object_get(json_object_get(device, "facts"), "gpu") || json_text_or_null(device, "sm") ||
+		   json_text_or_null(device, "gfx");
+}
+
+/* What starts warm: with the modules that task and submission import, or, of a referee that does not judge, bare. */
 static json_t *
 make_warm(const struct plan_builder *builder, bool submission)
 {
 	const char *python = json_text_or_null(builder->options, "python");
 	if (!builder->preload)
 		return NULL;
-	if (!submission)
+	if (!submission && has_gpu(builder))
 		return json_pack("{s:s}", "tool", python);
 	return json_pack("{s:s, s:O, s:O, s:O*}", "tool", python, "preload", builder->preload, "recipes", builder->recipes,
 		"alone", builder->alone);
@@ -353,6 +363,18 @@ make_process(const struct plan_builder *builder, const json_t *prepared, const c
 		"{s:o, s:o, s:o, s:o*}", "argv", argv, "env", env, "inputs", inputs, "warm", make_warm(builder, submission));
 }
 
+/*
+ * Bytes of the memory by which a referee calls its solver: half of it is for inputs. What is not touched costs nothing,
+ * and what is counts as the step's.
+ */
+static json_int_t
+memory_shared(const json_t *prepared)
+{
+	json_int_t limit = member_int(json_object_get(prepared, "limits"), "memory");
+	json_int_t wanted = limit > 0 && limit < MAX_SHARED / 2 ? 2 * limit : MAX_SHARED;
+	return wanted / MIB * MIB + MIB;
+}
+
 static json_t *
 run_step(const struct plan_builder *builder, const json_t *prepared, bool first)
 {
@@ -361,6 +383,8 @@ run_step(const struct plan_builder *builder, const json_t *prepared, bool first)
 		json_object_del(step, "env");
 		json_object_set_new(step, "referee", make_process(builder, prepared, builder->main, false));
 		json_object_set_new(step, "solver", make_process(builder, prepared, builder->solver, true));
+		if (!has_gpu(builder))
+			json_object_set_new(step, "share", json_integer(memory_shared(prepared)));
 	} else {
 		json_object_update_new(step, make_process(builder, prepared, builder->main, true));
 	}
@@ -509,14 +533,6 @@ is_named(const struct plan_builder *builder, const char *word)
 			if ((at == text || !single_is_word(at[-1])) && !single_is_word(at[len]))
 				return true;
 	return false;
-}
-
-static bool
-has_gpu(const struct plan_builder *builder)
-{
-	const json_t *device = builder->request->device;
-	return json_object_get(json_object_get(device, "facts"), "gpu") || json_text_or_null(device, "sm") ||
-		   json_text_or_null(device, "gfx");
 }
 
 /*
@@ -706,6 +722,7 @@ static const struct kettle_harness_file harness[] = {
 	{.name = "eval.py", .path = "eval.py"},
 	{.name = "eval_kernelbot.py", .path = "eval_kernelbot.py"},
 	{.name = "eval_single.py", .path = "eval_single.py"},
+	{.name = "exchange.py", .path = "exchange.py"},
 	{.name = "solver.py", .path = "solver.py"},
 	{.name = "utils.py", .path = "utils.py"},
 };

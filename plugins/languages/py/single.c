@@ -11,7 +11,8 @@
 #define SEED 20250 /* of the test and the benchmark of a single reference file; a ranked run adds the secret one */
 
 /* The harness of boards made of a single reference file, from tasks/harness. */
-extern const char py_eval_kernelbot_text[], py_eval_single_text[], py_eval_text[], py_solver_text[], py_utils_text[];
+extern const char py_eval_kernelbot_text[], py_eval_single_text[], py_eval_text[], py_solver_text[], py_exchange_text[],
+	py_utils_text[];
 
 bool
 single_is_word(char c)
@@ -80,7 +81,7 @@ check_reference(const char *name, const char *text, size_t size, struct kettle_e
 
 const struct single_file single_harness[] = {{"eval_single.py", py_eval_single_text},
 	{"eval_kernelbot.py", py_eval_kernelbot_text}, {"eval.py", py_eval_text}, {"solver.py", py_solver_text},
-	{"utils.py", py_utils_text}, {NULL, NULL}};
+	{"exchange.py", py_exchange_text}, {"utils.py", py_utils_text}, {NULL, NULL}};
 
 /* Whether a board of a single reference file uses the harness's file. */
 static bool

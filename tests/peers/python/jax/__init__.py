@@ -21,6 +21,10 @@ class Array:
             raise RuntimeError("the script has not waited for this array")
         return list(self._values)
 
+    def __array__(self, *_, **__):
+        import numpy
+        return numpy.array(self.tolist())
+
     def __setitem__(self, place, value):
         raise TypeError("JAX arrays are immutable")
 
