@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 # kettle-reports: complete
+# kettle-judging: referee
 """The harness of Python boards: started as `python3 eval.py <mode> <cases file>` beside solver.py, which has the submission.
 
-For authors. A task brings four things besides this file, solver.py and utils.py (tasks/matmul_np is an example):
+For authors. A task brings four things besides this file, solver.py, exchange.py and utils.py (tasks/matmul_np is an example):
 
   task.py       what submission and reference share: input_t, output_t, and TestSpec, which names a case's keys
   reference.py  generate_input(**case)           one input from the values of a case: from its seed and nothing else
                 check_implementation(data, out)  '', True or (True, _) if out is right; a sentence for the participant,
                                                  False or (False, sentence) if not; all else is a mistake of the task
-                and, if it likes, BENCHMARK_SECONDS, RANKED_SECONDS, calibrator(data) (see solver.py)
+                and, if it likes, BENCHMARK_SECONDS, RANKED_SECONDS, calibrator(data) (see below)
   task.yml      config: {main: eval.py, solver: solver.py}, and the submission under the name submission.py
 
 The submission defines custom_kernel(data). Values of a case arrive as Python (3.9 or later) has them: 7, True, [1, 2],
@@ -16,8 +17,8 @@ The submission defines custom_kernel(data). Values of a case arrive as Python (3
 
 What is done. test: one call per case, checked. benchmark and leaderboard: a few calls to warm up, then timed calls
 until the time is known well enough or is over, but never before enough calls. Every call, also those that warm up, has
-fresh inputs (where the case has a seed) and is checked, outside of the timed section, against a copy of the inputs that
-was taken before; where times are taken it starts with a cold cache. A submission gains nothing from noticing the phase,
+fresh inputs (where the case has a seed) and is checked, outside of the timed section, against inputs that it has not had
+in its hands; where times are taken it starts with its inputs in no cache. A submission gains nothing from noticing the phase,
 from keeping results, or from changing its input. profile: two calls per case and a report,
 and torch's trace as out/trace.json.gz. Where there is a CUDA device, its events are the clock.
 
@@ -33,20 +34,44 @@ and torch's trace as out/trace.json.gz. Where there is a CUDA device, its events
   ratios   NAME=RATIO of all
   imported   of a test: which libraries that take long to import were loaded at its end; what counts is the template's
   compiled   how many files compilers left while calls were timed, where they did: that is part of a time
+  repeated   how many calls were made once more, where any were, because something else had run beside them
 
-Theory of operation. This is the referee of a step with referee and solver: two sandboxes with a socket between them. Here
-are result channel, secret and cases; the submission is in the other one alone, with solver.py, which does everything
-with it. A request names one case and the key of its calls, which gives no other's. An answer counts only if it carries the
-token of its request and is plausible: the right number of times, each positive, together no longer than the wait for
-it. A solver that ends, or writes more than the answer, has failed. That the task or the device is at fault is the
-solver's word until this process, which has never had the submission, fails in the same way by itself: it then tells the
-solver to end, waits for that, and calls the task with a kernel that returns its input. Where a solver has ended before its
-first answer, a child imports the task, whose import may be what ends a process. `check` is written last.
+Theory of operation. This is the referee of a step with referee and solver: two sandboxes with a socket and, where there is
+no GPU, memory between them. Here are result channel, secret and cases; the submission is in the other one alone, with
+solver.py. The solver is believed in nothing, and one that ends, or writes more than the answer, has failed. `check` is
+written last.
 
-What stays open while the solver judges itself: custom_kernel shares its process with generate_input, the check and the
-clock. It can find the frames of the solver, the copy of the inputs and this case's seed, replace the functions that
-judge and time it, answer in their place, leave work to a thread, return before its output is complete as long as it wins
-the race with the copy of the output, and slow down the calibrators (a mean below half of the best call does not pass).
+Where there is no GPU, this process judges: it imports the task, makes the inputs, checks and times, and the solver only
+calls custom_kernel (exchange.py). One call: the input is made, and its structure sent, but for what the inputs of
+a case differ in; the solver builds its views and sleeps. Its bytes are written to the shared memory and put out of the
+caches; the clock is read, and the solver told to begin. At its answer the clock is read again, and the results are copied.
+On a unit of one core nothing else may run meanwhile: this thread was not switched out from the first byte to the word to
+begin, nor from the answer to the end of the copy. A call for which it was is repeated, with another input; where that is so
+too often, the time that others had is added to its own, so work before the call or after its end gains nothing. With
+several cores a helper on another one is not seen. What the hand-over takes (Echo) is taken off, and no call counts as
+shorter than LEAST_NS.
+
+On GPUs the solver still judges, by the same functions. A request names one case and the key of its calls, which gives no
+other's. An answer counts only if it carries the token of its request and is plausible: the right number of times, each
+positive, together no longer than the wait for it. That the task or the device is at fault is the solver's word until this
+process, which has never had the submission, fails in the same way by itself: it then tells the solver to end, waits for
+that, and calls the task with a kernel that returns its input. Where a solver has ended before its first answer, a child
+imports the task, whose import may be what ends a process. There custom_kernel shares its process with generate_input, the
+check and the clock: it can find the copy of the inputs and this case's seed, replace what judges and times it, answer in
+its place, and slow down the calibrators (a mean below half of the best call does not pass).
+
+How a time is made to repeat. What else a machine does slows calls down, by tens of percent and for milliseconds to
+minutes. So right before each timed call fixed pieces of work are timed, the calibrators, as often in a row as the call
+takes long, in random order: on a processor checksums out of the first cache (`sums`), writing to memory that is in no
+cache (`sweep`) and, where numpy is loaded, products of small matrices (`tile`); and two of them together, one that
+computes and `sweep`, are one more (`both`). Each call gives pairs, its time and a calibrator's; what the scheduler took the
+core away from is left out as long as a fifth of all remains. `both` is taken, always: it suffers from what the submission
+suffers from, and which one is taken must not depend on the submission.
+
+Similar work is slowed down in a similar way. So a task may bring a calibrator of its own, a function of
+custom_kernel's form, built like a good submission. It works on another input of the same case, before or after the call at
+random, and which input is made first is random too. It is taken, always, where its time on the quiet device is known (its
+name holds `-own-` and a hash of the case), and measured beside the others where it is not.
 """
 import gc
 import os
@@ -59,8 +84,8 @@ from time import perf_counter_ns as now_ns
 import exchange
 import utils
 from exchange import ENDED, FACTS, INTRUDED, MALFORMED, PROFILE, Pipes, Raised, SolverFailed
-from utils import MAX_MESSAGE, MAX_TIMES, MORE, OWN, WATCHED, WORD, BadCase, at_call, described, estimate, in_order, on_one_line
-from utils import parse_case, print_exception, reason_of, references_of, score_of, take_number, write_all
+from utils import MAX_MESSAGE, MAX_TIMES, MORE, OWN, WATCHED, WORD, BadCase, at_call, described, estimate, in_order
+from utils import on_one_line, parse_case, print_exception, reason_of, references_of, score_of, take_number, write_all
 
 PASSED, IMPORT_FAILED, USAGE, NO_DEVICE, NO_CHANNEL, TEST_FAILED, BAD_CASE = 0, 1, 2, 110, 111, 112, 113
 
@@ -375,7 +400,7 @@ class Judge:
     """Answers requests, wherever that is done: in this process, or, on GPUs, in the solver."""
 
     def __init__(self, task, clock, kernel):
-        self._task, self._clock, self._kernel = task, clock, kernel
+        self._task, self._clock, self._kernel, self.repeats = task, clock, kernel, 0
 
     def answer(self, mode, counts, line, seed, key):
         """The fields of the answer."""
@@ -383,7 +408,11 @@ class Judge:
         case = Case(self._task, self._clock, self._kernel, line, seed, key)
         if mode == "test":
             return run_calls(case, *counts)
-        return profile(case) if mode == "profile" else measure(case, *counts, self._task.seconds[mode])
+        if mode == "profile":
+            return profile(case)
+        answer = measure(case, *counts, self._task.seconds[mode])
+        self.repeats = case.repeats
+        return answer
 
 
 # ---- The submission at the other end ----
@@ -408,7 +437,6 @@ class Remote:
         except Exception as error:
             print_traceback(error)
             raise BadCase(f"an input cannot be sent to the submission: {described(error)}") from None
-        self._solver.watched(self._pipes.load, self._packed)
         return data
 
     def places_of(self, data):
@@ -423,6 +451,7 @@ class Remote:
         def read(table):
             self._table = table
             return reader.read(table)
+        self._solver.watched(self._pipes.load, self._packed)
         ns, output, self.quiet, lost = self._solver.watched(self._pipes.called, cold, read)
         self._solver.expect_silence()
         self._places = [(self._memory.address + at, size) for at, size in reader.places]
@@ -444,6 +473,7 @@ class Remote:
         return self._memory.map[at:at + min(size, MAX_ANSWER)].decode("utf-8", "replace")
 
     def profile(self):
+        self._solver.watched(self._pipes.load, self._packed)
         self._pipes.fill()
         self._solver.watched(self._pipes.ask, PROFILE)
         return self._text()
@@ -648,7 +678,8 @@ def run_case(solver, judge, calls, request, load):
         return "", {"report": fields[0]}
     if len(calls) == 1 or kind != "times":
         raise SolverFailed(MALFORMED)
-    return "", keys_of_times(fields, calls, elapsed)
+    repeated = {"repeated": judge.repeats} if judge and judge.repeats else {}
+    return "", {**repeated, **keys_of_times(fields, calls, elapsed)}
 
 
 def checked_names(text):

@@ -29,6 +29,7 @@ the memory, each checked, that are copied before anything is computed.
 import gc
 import os
 import sys
+from resource import RUSAGE_THREAD, getrusage
 from struct import pack_into, unpack, unpack_from
 from time import perf_counter_ns as now_ns, thread_time_ns
 
@@ -50,6 +51,9 @@ MALFORMED = "the solver's answer is malformed"
 REFUSED = ("the output holds a {} that may compute late; return tensors, arrays, numbers, text, and lists, tuples and dicts "
            "of them")
 SCALARS = frozenset((type(None), bool, int, float, str))
+# Types of torch; others, such as quantized ones, are not those of elements in plain memory.
+TENSORS = frozenset(("bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex32 complex64 "
+                     "complex128 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2").split())
 HOLDING = {"tuple": tuple, "set": set, "frozenset": frozenset}
 
 
@@ -139,15 +143,17 @@ class Memory:
             function = kind(self._native.dlsym(self.library, "kettle_share_heap"))
             found = function(self.types[3](self.fd), self._number(at), self._number(size))
             self.shared = (found, size, at) if found else ()
+            self._looks = self._native.dlsym(self.library, "kettle_heap_is_shared")
 
     def look(self):
         """Forgets the heap where a fork has made it private."""
-        if self.shared and not self._native.call_function(self._native.dlsym(self.library, "kettle_heap_is_shared"), ()):
+        if self.shared and not self._native.call_function(self._looks, ()):
             self.shared = ()
 
     def offset_of(self, address, size):
         """Where in the memory that lies; None: it does not."""
-        for start, length, at in ((self.address, self.size, 0), self.shared) if self.shared else ((self.address, self.size, 0),):
+        whole = self.address, self.size, 0
+        for start, length, at in (whole, self.shared) if self.shared else (whole,):
             if start <= address and address + size <= start + length:
                 return address - start + at
         return None
@@ -293,7 +299,8 @@ class Writer:
     """Makes tables. What lies outside of the memory is copied to where its outputs begin."""
 
     def __init__(self, memory):
-        self._memory, self._kept = memory, []
+        import json
+        self._memory, self._kept, self._json = memory, [], json.dumps
         self._first, self._end = unpack_from("2Q", memory.map, 16)
         if memory.shared:
             self._end = memory.shared[2]
@@ -305,9 +312,8 @@ class Writer:
 
     def table(self, value):
         """Where a table is and how long."""
-        import json
         self._memory.look()
-        return self.text(json.dumps(self.coded(value)))
+        return self.text(self._coded(value))
 
     def text(self, text):
         data = text.encode("utf-8", "replace")[:MAX_TABLE]
@@ -329,42 +335,49 @@ class Writer:
             self._memory.copy(self._memory.address + at, address, size)
         return at
 
-    def coded(self, value):
-        kind = type(value)
-        if kind in SCALARS:
-            return value
-        if kind is list:
-            return value if SCALARS.issuperset(map(type, value)) else [self.coded(item) for item in value]
-        torch, numpy, jax = (sys.modules.get(name) for name in ("torch", "numpy", "jax"))
+    def _coded(self, value):
+        """Its text."""
+        kind, torch, numpy, jax = type(value), *(sys.modules.get(name) for name in ("torch", "numpy", "jax"))
         if torch and issubclass(kind, torch.Tensor):
-            return {"tensor": self._tensor(torch, value)}
+            return '{"tensor":["%s",%s,%s,%d,%s]}' % self._tensor(torch, value)
         if numpy and issubclass(kind, numpy.ndarray):
-            return {"array": self._array(numpy.ndarray.view(value, numpy.ndarray))}
+            return '{"array":["%s",%s,%s,%d]}' % self._array(numpy.ndarray.view(value, numpy.ndarray))
+        if kind in SCALARS or kind is list and SCALARS.issuperset(map(type, value)):
+            return self._json(value)
+        if kind is list:
+            return self._items(value)
         if numpy and any(kind is one for one in numpy.sctypeDict.values()):
-            return {"number": self._array(numpy.array(value))}
+            return '{"number":["%s",%s,%s,%d]}' % self._array(numpy.array(value))
         if jax and isinstance(value, jax.Array):
             import numpy
-            return {"jax": self._array(numpy.asarray(value))}
-        return {f"{kind.__module__}.{kind.__name__}".replace("builtins.", ""): self._other(kind, value)}
+            return '{"jax":["%s",%s,%s,%d]}' % self._array(numpy.asarray(value))
+        name = f"{kind.__module__}.{kind.__name__}".replace("builtins.", "")
+        return "{%s:%s}" % (self._json(name), self._other(kind, value))
+
+    def _items(self, values):
+        return f"[{','.join(map(self._coded, values))}]"
 
     def _other(self, kind, value):
         if kind is dict:
-            return [[self.coded(key), self.coded(item)] for key, item in value.items()]
+            return f"[{','.join(map(self._items, value.items()))}]"
         if kind is tuple or kind is set or kind is frozenset:
-            return [self.coded(item) for item in value]
+            return self._items(value)
         if kind is complex:
-            return [value.real, value.imag]
+            return self._json([value.real, value.imag])
         if kind is bytes or kind is bytearray:
-            at = self._room(len(value))
-            self._memory.map[at:at + len(value)] = value
-            return [at, len(value)]
+            return self._json(self._bytes(value))
         if "array" in sys.modules and kind is sys.modules["array"].array:
-            return [value.typecode, *self._other(bytes, value.tobytes())]
+            return self._json([value.typecode, *self._bytes(value.tobytes())])
         if issubclass(kind, tuple):
             name = next((name for name, one in task_classes() if one is kind), None)
             if name:
-                return [name, [self.coded(item) for item in tuple.__iter__(value)]]
+                return f"[{self._json(name)},{self._items(tuple.__iter__(value))}]"
         raise TypeError(REFUSED.format(f"{kind.__module__}.{kind.__qualname__}"))
+
+    def _bytes(self, value):
+        at = self._room(len(value))
+        self._memory.map[at:at + len(value)] = value
+        return [at, len(value)]
 
     def _tensor(self, torch, value):
         if computes_by_itself(torch, value):
@@ -375,7 +388,8 @@ class Writer:
                 value = torch.Tensor.as_subclass(value, torch.Tensor)
             if value.is_conj() or value.is_neg():
                 value = value.resolve_conj().resolve_neg()
-            if value.layout is not torch.strided or value.device.type != "cpu" or value.is_quantized:
+            if value.layout is not torch.strided or value.device.type != "cpu" or (
+                    str(value.dtype)[6:] not in TENSORS):
                 raise TypeError(f"the output holds a tensor of the layout {value.layout}, on {value.device}, of the type "
                                 f"{value.dtype}; return tensors with elements in the processor's memory")
             self._kept.append(value)
@@ -386,7 +400,7 @@ class Writer:
                 self._kept.append(value)
                 strides, size = list(value.stride()), value.numel() * item
             at = self._place(value.data_ptr(), size) if size else PAGE
-            return [str(value.dtype)[6:], shape, strides, at, grad]
+            return str(value.dtype)[6:], shape, strides, at, "true" if grad else "false"
 
     def _array(self, value):
         if value.dtype.hasobject or value.dtype.fields:
@@ -395,7 +409,7 @@ class Writer:
         first, (low, high) = value.__array_interface__["data"][0], bounds_of(value.shape, value.strides, value.itemsize)
         at = self._place(first + low, high - low) - low if high > low else PAGE
         dtype = value.dtype
-        return [dtype.name if dtype.kind == "V" else dtype.str, list(value.shape), list(value.strides), at]
+        return dtype.name if dtype.kind == "V" else dtype.str, list(value.shape), list(value.strides), at
 
 
 def task_classes():
@@ -439,6 +453,11 @@ class Driver:
         self._late = begin, length, places
         if there:
             self._data = self._unpacked()
+            try:  # a rehearsal of what comes, for one that returns such
+                self._writer.table(self._data)
+            except (TypeError, MemoryError):
+                pass
+            self._writer.clear()
         gc.disable()
 
     def _unpacked(self):
@@ -489,7 +508,7 @@ class Reader:
         try:
             return self.value(json.loads(table), 0)
         except (Malformed, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError,
-                RuntimeError, ImportError, MemoryError, SystemError) as error:
+                StopIteration, RuntimeError, ImportError, MemoryError, SystemError) as error:
             raise SolverFailed(f"{MALFORMED}: {error}" if isinstance(error, Malformed) else MALFORMED) from None
 
     def value(self, node, depth):
@@ -542,8 +561,8 @@ class Reader:
 
     def tensor(self, name, shape, strides, at, grad):
         import torch
-        dtype = getattr(torch, name)
-        if type(dtype) is not torch.dtype or type(grad) is not bool or strides and min(strides) < 0:
+        dtype = getattr(torch, name) if name in TENSORS else None
+        if not dtype or type(grad) is not bool or strides and min(strides) < 0:
             raise Malformed("an output has no such type")
         item = torch.empty(0, dtype=dtype).element_size()
         _, raw = self.elements(shape, strides, item, at, item)
@@ -606,11 +625,15 @@ def only_bools(raw):
 
 # ---- Calls: in the referee ----
 
-def usage():
-    """How often this thread has had to let others run, and for how many ns in all, from some moment on."""
-    from resource import RUSAGE_THREAD, getrusage
+def switches():
+    """How often this thread has had to let others run."""
     used = getrusage(RUSAGE_THREAD)
-    return used.ru_nvcsw + used.ru_nivcsw, now_ns() - thread_time_ns()
+    return used.ru_nvcsw + used.ru_nivcsw
+
+
+def idle():
+    """For how many ns others ran, from some moment on."""
+    return now_ns() - thread_time_ns()
 
 
 class Pipes:
@@ -688,24 +711,26 @@ class Pipes:
             self.memory.map[self._at:self._at + len(self._late)] = self._late
 
     def called(self, cold, read):
-        """ns, what was read of the table, whether all was quiet, and for how long it was not. cold(ranges): makes memory cold.
+        """ns, what was read of the table, whether all was quiet, and for how long it was not. cold(places): makes these cold.
         Nothing but this thread may run from the first byte of the input on until the solver is told to begin, and from its
         answer on until its results are copied: the brackets overlap the clock's reads."""
         message, clock, go, done = self.begun(GO), now_ns, self.go, self.done
-        opened = usage()
+        switched, lost = switches(), -idle()
         self.fill()
         if cold:
             cold([(self.buffers.address + at, size) for at, _, size in self._inputs])
+        lost += idle()
         start = clock()
-        shut = usage()
+        quiet = switches() == switched
         try:
             os.write(go, message)
         except OSError:
             raise SolverFailed(ENDED) from None
         answer = os.read(done, 64)
-        reopened = usage()
+        switched = switches()
         end = clock()
+        lost -= idle()
         output = read(self.take(answer))
-        closed = usage()
-        quiet = opened[0] == shut[0] and reopened[0] == closed[0]
-        return end - start, output, quiet, 0 if quiet else shut[1] - opened[1] + closed[1] - reopened[1]
+        quiet = switches() == switched and quiet
+        lost += idle()
+        return end - start, output, quiet, 0 if quiet else lost

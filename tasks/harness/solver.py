@@ -10,7 +10,7 @@ Requests and answers are lines of text, their fields apart by tabs, on the socke
 
   token  calls              with the ends of two pipes: serve calls by them
   token  mode  counts  case  seed  key      judge: `test`, `profile`, or a mode with times; how often to call (of a
-                                            test; to warm up, at least, at most); the case, its seed, and the key of its calls
+                                            test; to warm up, at least, at most); the case, its seed, its calls' key
   token  ready          calls are served
   token  pass  names    the outputs of a test are right; which libraries of WATCHED are loaded
   token  times  …       what `measure` returns

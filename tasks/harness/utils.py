@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """For authors of Python tasks: seeds, comparison with a reference, a cold cache, a closed worker; and what eval.py and
-solver.py share: cases, copies, clocks, calibrators, scores. torch and numpy are both optional: those that a task has
-imported are used."""
+solver.py share besides exchange.py: cases, copies, clocks, calibrators, scores. torch and numpy are both optional: those
+that a task has imported are used."""
 import os
 import sys
 from binascii import crc32
