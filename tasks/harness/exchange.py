@@ -129,9 +129,9 @@ class Memory:
         return self._native.call_function(self._flush, (self._pointer(address), self._number(size))) == 0
 
     def begin(self):
-        """For the referee: writes the page."""
-        outputs = self.size // 2 // PAGE * PAGE
-        pack_into("8s3Q", self.map, HEAD, MAGIC, PAGE, outputs, self.size)
+        """For the referee: writes the page. It reads nothing back of what is there."""
+        self._outputs = self.size // 2 // PAGE * PAGE
+        pack_into("8s3Q", self.map, HEAD, MAGIC, PAGE, self._outputs, self.size)
 
     def share_heap(self):
         """For the solver: has allocations to come lie in the last quarter of the memory, so that results need no copy; if
@@ -161,13 +161,12 @@ class Memory:
 
     def lay(self, structure, sizes, late):
         """For the referee: says where structure and buffers of an input are, and where they are; None: there is no room."""
-        begin, end = unpack_from("2Q", self.map, 8)
-        begin += PAGE * (int.from_bytes(os.urandom(2), "little") % SHIFTS)
+        begin = PAGE + PAGE * (int.from_bytes(os.urandom(2), "little") % SHIFTS)
         at, places = rounded(begin + len(structure)) + 16 * len(sizes), []
         for size in sizes:
             places.append(rounded(at))
             at = places[-1] + size + APART
-        if at > end:
+        if at > self._outputs:
             return None
         listed = rounded(begin + len(structure))
         for i, place in enumerate(zip(places, sizes)):

@@ -2,7 +2,7 @@
 # class: Status as a lever: a fault of the task that the referee is to find while the submission still runs
 # tries: to accuse the task and close the socket, as a solver that ends does, but to stay and hold the memory and the
 #        processes that the referee needs to try the task by itself.
-# expect: failed
+# expect: timed_out failed
 # variants: HOW=SHUT_RD HOW=SHUT_WR HOW=SHUT_RDWR
 import os
 import signal
@@ -15,9 +15,9 @@ from attack import tried
 def custom_kernel(data):
     tried()
     frame = sys._getframe()
-    while frame.f_code.co_name != "serve":
+    while "token" not in frame.f_locals:
         frame = frame.f_back
-    peer = socket.socket(fileno=os.dup(frame.f_locals["peer"]))
+    peer = socket.socket(fileno=os.dup(frame.f_locals["fd"]))
     held = bytearray(os.urandom(1 << 20)) * 400
     try:
         while os.fork():

@@ -7,6 +7,7 @@ import stat
 
 from attack import escaped, honest as custom_kernel, tried
 
+SHARED = "/memfd:kettle"  # with the referee
 SOCKETS_OF_ITS_OWN = 1  # for requests and answers; its standard error it has twice, for tracebacks
 
 tried()
@@ -20,7 +21,7 @@ for name in os.listdir("/proc/self/fd"):
     if fd < 3 or what.startswith("/proc/"):
         continue
     sockets += stat.S_ISSOCK(mode)
-    if not stat.S_ISSOCK(mode) and os.fstat(fd).st_ino != output:
+    if not stat.S_ISSOCK(mode) and os.fstat(fd).st_ino != output and not what.startswith(SHARED):
         escaped(f"descriptor {fd} is {what}")
     if stat.S_ISDIR(mode):
         escaped(f"it leads to {os.listdir(fd)}")
