@@ -120,8 +120,13 @@ test_pair(void **state)
 	plans_expect_words(of_process(made, "solver", "inputs"),
 		".kettle/run.py submission.py task.py eval.py solver.py __pycache__ out/cache");
 	plans_expect_words(at(of_process(made, "solver", "warm"), "preload"), "torch");
-	assert_null(at(of_process(made, "referee", "warm"), "preload"));
+	plans_expect_words(at(of_process(made, "referee", "warm"), "preload"), "torch");
 	assert_string_equal(text_at(of_process(made, "referee", "warm"), "tool"), "python3");
+	assert_true(json_integer_value(at(step, "share")) > 1 << 30);
+	/* With a GPU the solver judges. */
+	AUTO_JSON json_t *far = good_plan((struct given){pair_files, "import torch\n", pair_config, "{\"sm\": \"90a\"}"});
+	assert_null(at(plans_step(far, "secret-test"), "share"));
+	assert_null(at(of_process(far, "referee", "warm"), "preload"));
 	assert_string_equal(text_at(of_process(made, "solver", "env"), "KETTLE_SUBMISSION"), "submission.py");
 	assert_string_equal(text_at(of_process(made, "referee", "env"), "POPCORN_GPUS"), "2");
 	assert_string_equal(text_at(of_process(made, "solver", "env"), "POPCORN_GPUS"), "2");
@@ -484,7 +489,7 @@ test_table(void **state)
 		buf_printf(&names, "%s ", *name);
 	assert_string_equal(names.data, "Python Triton CuteDSL ");
 	assert_int_equal(language->skeletons_count, 3);
-	assert_int_equal(language->harness_count, 4);
+	assert_int_equal(language->harness_count, 5);
 	AUTO_JSON json_t *tools = language->tools(plans_self);
 	plans_expect_words(tools, "python3");
 }

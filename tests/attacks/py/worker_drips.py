@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # class: Result channel: filling the pipe so that the runner stalls
 # tries: to keep the harness waiting for the end of a line, a byte now and then.
-# expect: timed_out
+# expect: failed timed_out
 import os
 import time
 
