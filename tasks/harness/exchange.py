@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The memory that referee and solver of a board share, and the calls that are made by it (docs/protocol.md, "Calls").
+"""The memory that referee and solver of a board share, and the calls that are made by it (docs/protocol.md, "The control page").
 
 The memory (KETTLE_SHM_FD) begins with a control page, whose numbers are unsigned, of 64 bits, in the machine's order:
 

@@ -349,9 +349,10 @@ class Cpu:
     def __init__(self, shared=None):
         """shared: an exchange.Memory, whose library may be able to put lines out of the caches."""
         self._memory, self._shared, numpy = None, shared, sys.modules.get("numpy")
-        self.calibrators, self._works = ("cpu-py-1-sums", "cpu-py-1-sweep"), (self._sums, self._sweep)
+        version = 2 if shared and shared.library else 1  # cold by lines, and all warm
+        self.calibrators, self._works = (f"cpu-py-{version}-sums", f"cpu-py-{version}-sweep"), (self._sums, self._sweep)
         if numpy:
-            self.calibrators, self._works = ("cpu-np-1-tile", *self.calibrators), (self._tile, *self._works)
+            self.calibrators, self._works = (f"cpu-np-{version}-tile", *self.calibrators), (self._tile, *self._works)
             self._left, self._product = (numpy.ones((TILE_SIDE, TILE_SIDE), dtype=numpy.float32) for _ in range(2))
 
     def _map(self):
