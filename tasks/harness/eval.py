@@ -707,21 +707,34 @@ def keys_of_times(fields, calls, elapsed):
     return {**keys, "compiled": compiled} if int(compiled) else keys
 
 
-def make_judge(solver, memory, load):
-    """A Judge in this process, for which the solver serves calls; None: the solver judges, as there is a GPU."""
+def import_libraries():
+    """Imports what the task names, while the solver does the same: no module of the task's own, which might end the process."""
     try:
-        task = next(load())
-    except BaseException as error:
-        print_traceback(error)
-        raise BadCase(f"the task cannot be imported: {described(error)}") from None
-    clock = utils.clock(memory)
-    if not isinstance(clock, utils.Cpu):
-        return None
+        with open("reference.py", encoding="utf-8") as file:
+            text = file.read()
+        for name in ("numpy", "torch"):
+            if f"import {name}" in text and name not in sys.modules:
+                __import__(name)
+    except (OSError, ValueError, ImportError):  # the import of the task will tell
+        pass
+
+
+def make_judge(solver, memory, load):
+    """A Judge in this process, for which the solver serves calls; None: the solver judges, as there is a GPU. The task is
+    imported once that has been seen to end no process."""
     remote = Remote(solver, memory)
     remote.begin()
+    import_libraries()
     kind, *fields = solver.answer()
     if kind == "import" and not fields:
         raise ImportFailed
+    try:
+        task, clock = next(load()), utils.clock(memory)
+    except BaseException as error:
+        print_traceback(error)
+        raise BadCase(f"the task cannot be imported: {described(error)}") from None
+    if kind == "gpu" and not isinstance(clock, utils.Cpu):
+        return None
     if kind != "ready" or fields:
         raise SolverFailed(f"{fields[0]}; without the submission it does not" if kind == "task" and fields else MALFORMED)
     return Judge(task, clock, remote)

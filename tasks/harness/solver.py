@@ -12,6 +12,7 @@ Requests and answers are lines of text, their fields apart by tabs, on the socke
   token  mode  counts  case  seed  key      judge: `test`, `profile`, or a mode with times; how often to call (of a
                                             test; to warm up, at least, at most); the case, its seed, its calls' key
   token  ready          calls are served
+  token  gpu            they are not, as torch has found one
   token  pass  names    the outputs of a test are right; which libraries of WATCHED are loaded
   token  times  …       what `measure` returns
   token  report  text   of a profile
@@ -127,6 +128,7 @@ class Worker:
             task = next(parts)
             self._problem = ("import",)
             self.kernel, clock = next(parts), utils.clock()
+            self._serves = isinstance(clock, utils.Cpu)
             self._judge = judge.Judge(task, clock, Local(self.kernel, clock, self._pid))
             self._problem = ("device",) if utils.lacks_device() else None
         except BaseException as error:
@@ -141,7 +143,7 @@ class Worker:
         if self._problem:
             return self._problem
         try:
-            return self._judge.answer(*request) if len(request) > 1 else ("ready",)
+            return self._judge.answer(*request) if len(request) > 1 else ("ready" if self._serves else "gpu",)
         except BadCase as error:
             return "task", on_one_line(str(error))
 

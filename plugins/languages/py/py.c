@@ -482,8 +482,8 @@ add_steps(struct plan_builder *builder)
 static bool
 is_helper(const char *name)
 {
-	const char *slash = strrchr(name, '/');
-	return strcmp(slash ? slash + 1 : name, "utils.py") == 0;
+	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
+	return strcmp(base, "utils.py") == 0 || strcmp(base, "exchange.py") == 0;
 }
 
 /* Whether the text has a line `import NAME` or `from NAME`, `indented` or not. */
