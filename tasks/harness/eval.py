@@ -85,7 +85,8 @@ import exchange
 import utils
 from exchange import ENDED, FACTS, INTRUDED, MALFORMED, PROFILE, Pipes, Raised, SolverFailed
 from utils import MAX_MESSAGE, MAX_TIMES, MORE, OWN, WATCHED, WORD, BadCase, at_call, described, estimate, in_order
-from utils import on_one_line, parse_case, print_exception, reason_of, references_of, score_of, take_number, write_all
+from utils import on_one_line, parse_case, print_exception, references_of, score_of, seed_of, take_number, verdict_of
+from utils import write_all
 
 PASSED, IMPORT_FAILED, USAGE, NO_DEVICE, NO_CHANNEL, TEST_FAILED, BAD_CASE = 0, 1, 2, 110, 111, 112, 113
 
@@ -106,8 +107,7 @@ LOST_DEVICE = "torch found no usable device in the process of the submission"
 BENCHMARK_SECONDS, RANKED_SECONDS = 2.0, 6.0
 NARROW = 0.001  # half of the interval, of the mean: enough
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
-ECHO_EVERY, FIRST_ECHOES, ECHOES = 4, 8, 32  # calls for each echo; echoes at first, and those that count
-MAX_ECHO, LEAST_NS = 250_000, 1000  # ns that an echo takes off at most, and that a call takes at least
+LEAST_NS = 1000  # ns that a call takes at least
 FREE_REPEATS = 16  # calls that are repeated because something else ran, besides one for each that counts
 OWN_FILES = {(os.path.dirname(os.path.abspath(__file__)), name)
              for name in ("eval.py", "eval_single.py", "solver.py", "exchange.py")}
@@ -169,20 +169,6 @@ def open_channel():
 
 # ---- The task ----
 
-def seed_of(seed, n, key=""):
-    """The seed of the n-th call of a case, of 31 bits as every generator takes them: with a key a hash under it, so that
-    no input tells of another one; else the case's own, then others that follow from it."""
-    if key:
-        return int.from_bytes(blake2b(b"%d %d" % (seed, n), key=bytes.fromhex(key), digest_size=8).digest(), "little") >> 33
-    if n == 0:
-        return seed
-    mask = (1 << 64) - 1
-    z = (seed + n * 0x632be59bd9b4e019) & mask
-    z = ((z ^ (z >> 30)) * 0xbf58476d1ce4e5b9) & mask
-    z = ((z ^ (z >> 27)) * 0x94d049bb133111eb) & mask
-    return (z ^ (z >> 31)) >> 33
-
-
 def print_traceback(error):
     """On standard error, without the frames of the harness; its last line names the error."""
     trace = error.__traceback__
@@ -210,19 +196,6 @@ def load_task():
     yield Task(lambda case: generate_input(**case), check_implementation, reference)
     from submission import custom_kernel
     yield custom_kernel
-
-
-def verdict_of(result):
-    """'' if the check says that the output is right, else a sentence for the participant."""
-    if isinstance(result, str):
-        return reason_of(result)
-    right, reason = result if type(result) is tuple and len(result) == 2 else (result, "")
-    if right is True:
-        return ""
-    if right is False:
-        return reason_of(str(reason)) or "the output is not correct"
-    raise BadCase(f"check_implementation returned {on_one_line(repr(result)[:200])}; it must return '', True or "
-                  "(True, _), or else a sentence, False or (False, sentence)")
 
 
 # ---- Calls ----
@@ -453,6 +426,8 @@ class Remote:
             return reader.read(table)
         self._solver.watched(self._pipes.load, self._packed)
         ns, output, self.quiet, lost = self._solver.watched(self._pipes.called, cold, read)
+        if not self._memory.library:  # nothing is quiet for as long as a sweep takes: that tells nothing
+            self.quiet, lost = True, 0
         self._solver.expect_silence()
         self._places = [(self._memory.address + at, size) for at, size in reader.places]
         return (max(LEAST_NS, ns + lost - self._echoed(cold)) if cold else ns), output
@@ -460,7 +435,7 @@ class Remote:
     def _echoed(self, cold):
         """ns of a call of nothing."""
         if not self._echo:
-            self._echo = Echo(self._memory, self._pipes, self._solver, self._table)
+            self._echo = exchange.Echo(self._memory, self._pipes, self._solver.fd, self._table)
         return self._echo.ns(self._packed, cold)
 
     def facts(self):
@@ -477,38 +452,6 @@ class Remote:
         self._pipes.fill()
         self._solver.watched(self._pipes.ask, PROFILE)
         return self._text()
-
-
-class Echo:
-    """A child of this process that does what the solver does but for custom_kernel, in whose place it has what that last
-    returned: its time is that of the hand-over, and is taken off."""
-
-    def __init__(self, memory, pipes, solver, table):
-        self._memory = exchange.Memory(-1, memory.size)
-        self._pipes = Pipes(self._memory, memory)
-        self._times, self._count = [], 0
-        with utils.quiet_warnings():  # of libraries that have threads: none of them is used there
-            pid = os.fork()
-        if pid == 0:
-            try:
-                for fd in (self._pipes.go, self._pipes.done, pipes.go, pipes.done, solver.fd):
-                    os.close(fd)
-                output = exchange.Reader(self._memory, share=True).read(table)
-                exchange.Driver(self._memory, self._pipes.pass_on(), lambda data: output, convert=False).serve()
-            finally:
-                os._exit(0)
-        self._pipes.close_theirs()
-
-    def ns(self, packed, cold):
-        """What is taken off: about the median of the last ones, of which other work has slowed none much."""
-        wanted = FIRST_ECHOES if not self._times else self._count % ECHO_EVERY == 0
-        self._count += 1
-        for _ in range(wanted):
-            self._pipes.load(packed)
-            ns, _, quiet, _ = self._pipes.called(cold, id)
-            if quiet or not self._times:
-                self._times = [*self._times, ns][-ECHOES:]
-        return int(min(utils.median(self._times), 2 * min(self._times), MAX_ECHO))
 
 
 # ---- The solver ----

@@ -4,6 +4,7 @@ solver.py share besides exchange.py: cases, copies, clocks, calibrators, scores.
 that a task has imported are used."""
 import os
 import sys
+from _blake2 import blake2b
 from binascii import crc32
 from time import perf_counter_ns as now_ns, thread_time_ns
 
@@ -257,6 +258,20 @@ def parse_case(line):
     return case
 
 
+def seed_of(seed, n, key=""):
+    """The seed of the n-th call of a case, of 31 bits as every generator takes them: with a key a hash under it, so that
+    no input tells of another one; else the case's own, then others that follow from it."""
+    if key:
+        return int.from_bytes(blake2b(b"%d %d" % (seed, n), key=bytes.fromhex(key), digest_size=8).digest(), "little") >> 33
+    if n == 0:
+        return seed
+    mask = (1 << 64) - 1
+    z = (seed + n * 0x632be59bd9b4e019) & mask
+    z = ((z ^ (z >> 30)) * 0xbf58476d1ce4e5b9) & mask
+    z = ((z ^ (z >> 27)) * 0x94d049bb133111eb) & mask
+    return (z ^ (z >> 31)) >> 33
+
+
 # ---- Reasons ----
 
 def on_one_line(text, most=MAX_MESSAGE):
@@ -273,6 +288,19 @@ def described(error):
 def reason_of(text):
     """What a check says is wrong, and behind MORE the details, which are shown only on request, each on a line."""
     return MORE.join(map(on_one_line, text.split(MORE, 1)))
+
+
+def verdict_of(result):
+    """'' if the check says that the output is right, else a sentence for the participant."""
+    if isinstance(result, str):
+        return reason_of(result)
+    right, reason = result if type(result) is tuple and len(result) == 2 else (result, "")
+    if right is True:
+        return ""
+    if right is False:
+        return reason_of(str(reason)) or "the output is not correct"
+    raise BadCase(f"check_implementation returned {on_one_line(repr(result)[:200])}; it must return '', True or "
+                  "(True, _), or else a sentence, False or (False, sentence)")
 
 
 def at_call(error, n, addition=""):
