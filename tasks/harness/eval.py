@@ -233,11 +233,11 @@ class Case:
             return self.input(first), self.input(second)
         return tuple(reversed((self.input(second), self.input(first))))
 
-    def call(self, n, times=0):
-        """The whole of the n-th call: inputs, the calibrators (so often in a row; 0: not), the call, copy, check. One beside
-        which something else ran is repeated, with another input, as long as such are not too many."""
+    def call(self, n, times=0, counts=False):
+        """The whole of the n-th call: inputs, the calibrators (so often in a row; 0: not), the call, copy, check. One that
+        counts, but beside which something else ran, is repeated with another input, as long as such are not too many."""
         call = self.attempt(n, times)
-        while times and not self.kernel.quiet and self.repeats < FREE_REPEATS + n:
+        while counts and not self.kernel.quiet and self.repeats < FREE_REPEATS + n:
             self.repeats += 1
             call = self.attempt(n + (self.repeats << 32), times)
         return call
@@ -333,7 +333,7 @@ def measure(case, warmup, least, most, seconds):
     calls, names, times, start, look = [], case.calibrators, 1, 0, least
     references = references_of(os.environ.get("KETTLE_CALIBRATION", ""))
     for n in range(warmup + most):
-        call = case.call(n, times)
+        call = case.call(n, times, n >= warmup)
         if call.error:
             return "fail", at_call(call.error, n, ", with fresh inputs")
         if n < warmup:
