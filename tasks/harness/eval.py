@@ -433,10 +433,13 @@ class Remote:
         return (max(LEAST_NS, ns + lost - self._echoed(cold)) if cold else ns), output
 
     def _echoed(self, cold):
-        """ns of a call of nothing."""
-        if not self._echo:
-            self._echo = exchange.Echo(self._memory, self._pipes, self._solver.fd, self._table)
-        return self._echo.ns(self._packed, cold)
+        """ns of a call of nothing; 0 where no such process can be made."""
+        try:
+            if self._echo is None:
+                self._echo = exchange.Echo(self._memory, self._pipes, self._solver.fd, self._table)
+        except OSError:
+            self._echo = False
+        return self._echo.ns(self._packed, cold) if self._echo else 0
 
     def facts(self):
         """Names of libraries that the solver has loaded, and how many files compilers have left since this was called."""
