@@ -10,7 +10,7 @@ import sys
 
 
 def load():
-    from solver import load_task
+    from eval import load_task
     if os.path.exists(os.path.join(os.path.dirname(os.path.abspath(__file__)), "task_utils.py")):
         import task_utils
         sys.modules["utils"] = task_utils
