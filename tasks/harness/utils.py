@@ -388,7 +388,8 @@ class Cpu:
         import mmap
         size = 2 * CACHE
         self._memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        try:  # else the first time costs a fault a page
+        try:  # else the first time costs a fault a page, and so does the first after a fork
+            self._memory.madvise(mmap.MADV_DONTFORK)
             self._memory.madvise(mmap.MADV_HUGEPAGE)
         except (AttributeError, OSError):
             pass
