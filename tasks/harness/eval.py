@@ -424,22 +424,22 @@ class Remote:
         def read(table):
             self._table = table
             return reader.read(table)
-        self._solver.watched(self._pipes.load, self._packed)
+        late = self._solver.watched(self._pipes.load, self._packed)
         ns, output, self.quiet, lost = self._solver.watched(self._pipes.called, cold, read)
         if not self._memory.library:  # nothing is quiet for as long as a sweep takes: that tells nothing
             self.quiet, lost = True, 0
         self._solver.expect_silence()
         self._places = [(self._memory.address + at, size) for at, size in reader.places]
-        return (max(LEAST_NS, ns + lost - self._echoed(cold)) if cold else ns), output
+        return (max(LEAST_NS, ns + lost - self._echoed(cold, late)) if cold else ns), output
 
-    def _echoed(self, cold):
+    def _echoed(self, cold, late):
         """ns of a call of nothing; 0 where no such process can be made."""
         try:
             if self._echo is None:
                 self._echo = exchange.Echo(self._memory, self._pipes, self._solver.fd, self._table)
         except OSError:
             self._echo = False
-        return self._echo.ns(self._packed, cold) if self._echo else 0
+        return self._echo.ns(self._packed, cold, late) if self._echo else 0
 
     def facts(self):
         """Names of libraries that the solver has loaded, and how many files compilers have left since this was called."""

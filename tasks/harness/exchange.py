@@ -669,11 +669,12 @@ class Pipes:
         os.close(self.theirs)
         os.close(self.answers)
 
-    def load(self, packed):
-        """Has the input's views built. What is the same for two inputs tells nothing: that much of it is there at once."""
+    def load(self, packed, late=False):
+        """Has the input's views built. What is the same for two inputs tells nothing: that much of it is there at once, unless
+        it is to be late. Returns whether it is."""
         structure, buffers, _, unbuilt = packed
         self._varies = self._varies or self._structure not in (None, structure)
-        late = unbuilt or self._varies or self._structure is None
+        late = late or unbuilt or self._varies or self._structure is None
         self._structure, self._late = structure, structure if late else b""
         laid = self.memory.lay(structure, [size for _, size in buffers], late)
         if laid is None:
@@ -683,6 +684,7 @@ class Pipes:
         if not late:
             self.memory.map[self._at:self._at + len(structure)] = structure
         self.ask(LOAD)
+        return late
 
     def ask(self, what):
         message = self.begun(what)
@@ -774,13 +776,13 @@ class Echo:
                 os._exit(0)
         self._pipes.close_theirs()
 
-    def ns(self, packed, cold):
+    def ns(self, packed, cold, late):
         """What is taken off: about the median of the last ones, of which other work has slowed none much."""
         wanted = FIRST_ECHOES if not self._times else self._count % ECHO_EVERY == 0
         self._count += 1
         for _ in range(wanted):
-            self._pipes.load(packed)
+            self._pipes.load(packed, late)
             ns, _, quiet, _ = self._pipes.called(cold, id)
             if quiet or not self._times:
                 self._times = [*self._times, ns][-ECHOES:]
-        return int(min(median(self._times), 2 * min(self._times), MAX_ECHO))
+        return int(min(median(self._times), 1.5 * min(self._times), MAX_ECHO))
