@@ -108,7 +108,8 @@ BENCHMARK_SECONDS, RANKED_SECONDS = 2.0, 6.0
 NARROW = 0.001  # half of the interval, of the mean: enough
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
 LEAST_NS = 1000  # ns that a call takes at least
-FREE_REPEATS = 16  # calls that are repeated because something else ran, besides one for each that counts
+# Calls that are repeated because something else ran, besides one for so many that count: a submission may choose which.
+FREE_REPEATS, CALLS_A_REPEAT = 16, 4
 OWN_FILES = {(os.path.dirname(os.path.abspath(__file__)), name)
              for name in ("eval.py", "eval_single.py", "solver.py", "exchange.py")}
 stderr_fd = 2  # of tracebacks; in the solver a descriptor that the submission does not know
@@ -234,10 +235,10 @@ class Case:
         return tuple(reversed((self.input(second), self.input(first))))
 
     def call(self, n, times=0, counts=False):
-        """The whole of the n-th call: inputs, the calibrators (so often in a row; 0: not), the call, copy, check. One that
-        counts, but beside which something else ran, is repeated with another input, as long as such are not too many."""
+        """The whole of the n-th call: inputs, the calibrators (so often in a row; 0: not), the call, copy, check. A right one
+        that counts, but beside which something else ran, is repeated with another input, as long as such are not too many."""
         call = self.attempt(n, times)
-        while counts and not self.kernel.quiet and self.repeats < FREE_REPEATS + n:
+        while counts and not call.error and not self.kernel.quiet and self.repeats < FREE_REPEATS + n // CALLS_A_REPEAT:
             self.repeats += 1
             call = self.attempt(n + (self.repeats << 32), times)
         return call
@@ -287,7 +288,7 @@ class Case:
             if others is not None and not own_first:
                 own = self.own(call, others)
             call.beats = (*call.beats, *own)
-            call.disturbed = times and (disturbed or times_interrupted() != before or not self.kernel.quiet)
+            call.disturbed = times and (disturbed or times_interrupted() != before)
             return output
         finally:
             gc.enable()
@@ -305,7 +306,22 @@ class Case:
         except Exception as error:
             print_traceback(error)
             return f"check_implementation raised {described(error)}"
-        return verdict_of(result)
+        try:
+            return verdict_of(result)
+        except BadCase as error:
+            if not self.kernel.apart or self._is_the_tasks(kept):
+                raise
+            return str(error)
+
+    def _is_the_tasks(self, kept):
+        """Whether a check that returned what is no verdict does that of an output that is none of the submission's: the input."""
+        try:
+            verdict_of(self.task.check(kept, kept))
+        except BadCase:
+            return True
+        except Exception:  # an input is no output
+            pass
+        return False
 
 
 def by_chance():
@@ -396,7 +412,7 @@ class Remote:
 
     def __init__(self, solver, memory):
         self._solver, self._memory, self._pipes = solver, memory, Pipes(memory, memory)
-        self._places, self._table, self._echo, self.quiet = [], b"", None, True
+        self._places, self._echo, self.quiet = [], None, True
 
     def begin(self):
         """Has the solver serve calls; returns without waiting for that."""
@@ -420,31 +436,33 @@ class Remote:
         """ns of the call, and a copy of its output. clock: what makes memory cold; None: it need not be."""
         cold = clock and (lambda places: clock.chill(places + self._places))
         reader = exchange.Reader(self._memory)
-
-        def read(table):
-            self._table = table
-            return reader.read(table)
-        late = self._solver.watched(self._pipes.load, self._packed)
-        ns, output, self.quiet, lost = self._solver.watched(self._pipes.called, cold, read)
+        self._solver.watched(self._pipes.load, self._packed)
+        ns, output, self.quiet, lost = self._solver.watched(self._pipes.called, cold, reader.read)
         if not self._memory.library:  # nothing is quiet for as long as a sweep takes: that tells nothing
             self.quiet, lost = True, 0
         self._solver.expect_silence()
         self._places = [(self._memory.address + at, size) for at, size in reader.places]
-        return (max(LEAST_NS, ns + lost - self._echoed(cold, late)) if cold else ns), output
+        return (max(LEAST_NS, ns + lost - self._echoed(cold)) if cold else ns), output
 
-    def _echoed(self, cold, late):
+    def _echoed(self, cold):
         """ns of a call of nothing; 0 where no such process can be made."""
         try:
             if self._echo is None:
-                self._echo = exchange.Echo(self._memory, self._pipes, self._solver.fd, self._table)
+                self._echo = exchange.Echo(self._memory, self._pipes.go, self._pipes.done, self._solver.fd)
         except OSError:
             self._echo = False
-        return self._echo.ns(self._packed, cold, late) if self._echo else 0
+        return self._echo.ns(self._packed, cold) if self._echo else 0
 
     def facts(self):
         """Names of libraries that the solver has loaded, and how many files compilers have left since this was called."""
-        self._solver.watched(self._pipes.ask, FACTS)
-        return self._text().split("\t")
+        try:
+            self._solver.watched(self._pipes.ask, FACTS)
+        except Raised:
+            raise SolverFailed(MALFORMED) from None
+        names, tab, count = self._text().partition("\t")
+        if not tab:
+            raise SolverFailed(MALFORMED)
+        return names, count
 
     def _text(self):
         _, (_, at, size) = self._pipes.state

@@ -33,7 +33,7 @@ from resource import RUSAGE_THREAD, getrusage
 from struct import pack_into, unpack, unpack_from
 from time import perf_counter_ns as now_ns, thread_time_ns
 
-from utils import BadCase, computes_by_itself, median, on_one_line, quiet_warnings
+from utils import BadCase, computes_by_itself, on_one_line, quiet_warnings
 
 MAGIC = b"KETTLE\0\1"
 HEAD, INPUT, ANSWER = 0, 64, 128  # parts of the control page, of at most 64 bytes
@@ -46,7 +46,7 @@ MAX_DEPTH = 100  # of lists in lists
 ALIGNED, APART = 64, 192  # bytes: where buffers begin, and what is between them
 ECHO_EVERY, FIRST_ECHOES, ECHOES = 4, 8, 32  # calls for each echo; echoes at first, and those that count
 MAX_WAIT = 50_000  # ns that the referee may wait for its core after an answer
-MAX_ECHO = 250_000  # ns that an echo takes off at most
+MAX_ECHO = 25_000  # ns that an echo takes off at most, as the submission may slow it down
 SHIFTS = 256  # by how many pages addresses differ from call to call
 ENDED = "the submission ended before its results were checked"
 INTRUDED = "the submission wrote into the harness's own socket, or closed it"
@@ -57,6 +57,9 @@ SCALARS = frozenset((type(None), bool, int, float, str))
 # Types of torch; others, such as quantized ones, are not those of elements in plain memory.
 TENSORS = frozenset(("bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex32 complex64 "
                      "complex128 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn_x2").split())
+# Types of numpy, as it writes them.
+ARRAYS = (r"[<>|](b1|[iu][1248]|f(2|4|8|12|16)|c(8|16|24|32)|[SU][1-9][0-9]{0,8}|"
+          r"[mM]8(\[([1-9][0-9]{0,5})?(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?)")
 HOLDING = {"tuple": tuple, "set": set, "frozenset": frozenset}
 
 
@@ -256,9 +259,8 @@ def packed(data):
 class Unpacker:
     """Makes an input of a structure and of where its buffers are."""
 
-    def __init__(self, memory, convert=True):
-        """convert: whether arrays of JAX become such."""
-        self._memory, self._convert = memory, convert
+    def __init__(self, memory):
+        self._memory = memory
 
     def load(self, structure, places):
         import io
@@ -286,8 +288,6 @@ class Unpacker:
 
     def jax(self, *known):
         array = self.array(*known)
-        if not self._convert:
-            return array
         import jax
         try:
             return jax.dlpack.from_dlpack(array)
@@ -424,10 +424,10 @@ class Driver:
     """Answers messages. kernel, and what PROFILE and FACTS give, which is text; failed(error) tells of an error what the
     participant may see."""
 
-    def __init__(self, memory, pipes, kernel, failed=str, profile=None, facts=None, convert=True):
+    def __init__(self, memory, pipes, kernel, failed=str, profile=None, facts=None):
         self._memory, self._pipes, self._pid = memory, pipes, os.getpid()
         self._kernel, self._failed, self._profile, self._facts = kernel, failed, profile, facts
-        self._unpacker, self._writer = Unpacker(memory, convert), Writer(memory)
+        self._unpacker, self._writer = Unpacker(memory), Writer(memory)
         self._data = self._late = None
 
     def serve(self):
@@ -499,11 +499,10 @@ class Malformed(Exception):
 
 
 class Reader:
-    """Makes of a table what it says. places: of the elements; share: whether they stay in the memory instead of being
-    copied, for the echo."""
+    """Makes of a table what it says. places: of the elements, which are copied."""
 
-    def __init__(self, memory, share=False):
-        self._memory, self._share, self._left, self.places = memory, share, memory.size, []
+    def __init__(self, memory):
+        self._memory, self._left, self.places = memory, memory.size, []
 
     def read(self, table):
         import json
@@ -545,8 +544,7 @@ class Reader:
         if self._left < 0:
             raise Malformed("the outputs are larger than the shared memory")
         self.places.append((at, size))
-        part = memoryview(self._memory.map)[at:at + size]
-        return part if self._share else bytearray(part)
+        return bytearray(memoryview(self._memory.map)[at:at + size])
 
     def elements(self, shape, strides, item, at, scale=1):
         """Where in a copy the first element is, and the copy."""
@@ -586,7 +584,7 @@ class Reader:
         return self.array(*given)[()]
 
     def jax(self, *given):
-        array, jax = self.array(*given), None if self._share else sys.modules.get("jax")
+        array, jax = self.array(*given), sys.modules.get("jax")
         return jax.numpy.asarray(array) if jax else array
 
     def bytes(self, at, size):
@@ -610,8 +608,12 @@ READERS["array.array"] = Reader.typed
 
 
 def array_type(numpy, name):
-    """The type of a name that the solver gives: a plain one of numpy's, or one of ml_dtypes."""
-    if type(name) is str and name[:1] in "<>|=" and name[1:2] in "biufcmMSU" and len(name) < 20:
+    """The type of a name that the solver gives: a plain one of numpy's (its own grammar takes records, objects and worse), or
+    one of ml_dtypes."""
+    from re import fullmatch
+    if type(name) is not str:
+        raise Malformed("an output has no such type")
+    if fullmatch(ARRAYS, name):
         return numpy.dtype(name)
     import ml_dtypes
     kind = getattr(ml_dtypes, name)
@@ -669,12 +671,11 @@ class Pipes:
         os.close(self.theirs)
         os.close(self.answers)
 
-    def load(self, packed, late=False):
-        """Has the input's views built. What is the same for two inputs tells nothing: that much of it is there at once, unless
-        it is to be late. Returns whether it is."""
+    def load(self, packed):
+        """Has the input's views built. What is the same for two inputs tells nothing: that much of it is there at once."""
         structure, buffers, _, unbuilt = packed
         self._varies = self._varies or self._structure not in (None, structure)
-        late = late or unbuilt or self._varies or self._structure is None
+        late = unbuilt or self._varies or self._structure is None
         self._structure, self._late = structure, structure if late else b""
         laid = self.memory.lay(structure, [size for _, size in buffers], late)
         if laid is None:
@@ -684,7 +685,6 @@ class Pipes:
         if not late:
             self.memory.map[self._at:self._at + len(structure)] = structure
         self.ask(LOAD)
-        return late
 
     def ask(self, what):
         message = self.begun(what)
@@ -737,9 +737,9 @@ class Pipes:
         self.fill()
         if cold:
             cold([(self.buffers.address + at, size) for at, _, size in self._inputs])
-        lost += idle()
         waited = self._waits.ns()
         start = clock()
+        lost += idle()
         quiet = switches() == switched
         try:
             os.write(go, message)
@@ -747,20 +747,32 @@ class Pipes:
             raise SolverFailed(ENDED) from None
         answer = os.read(done, 64)
         switched = switches()
+        lost -= idle()
         end = clock()
         waited = self._waits.ns() - waited
-        lost -= idle()
         output = read(self.take(answer))
         quiet = switches() == switched and quiet and waited < MAX_WAIT
         lost += idle()
         return end - start, output, quiet, 0 if quiet else lost
 
 
-class Echo:
-    """A child of this process that does what the solver does but for custom_kernel, in whose place it has what that last
-    returned: its time is that of the hand-over, and is taken off."""
+def hand_over(memory, pipes):
+    """Answers messages and does nothing else: what is known beforehand, as views and a table may be, takes no time of a call."""
+    (go, done), (at, _) = pipes, unpack_from("2Q", memory.map, 16)
+    while True:
+        message = os.read(go, 16)
+        if len(message) != 16:
+            return
+        memory.answer(message[8:], RETURNED, at, 0)
+        os.write(done, message[8:])
 
-    def __init__(self, memory, pipes, peer, table):
+
+class Echo:
+    """A child of this process that answers as the solver does, but at once: its time is that of the hand-over, the least that
+    any solver needs, and is taken off."""
+
+    def __init__(self, memory, *others):
+        """others: descriptors that it must not have."""
         self._memory = Memory(-1, memory.size)
         self._pipes = Pipes(self._memory, memory)
         self._times, self._count = [], 0
@@ -768,21 +780,20 @@ class Echo:
             pid = os.fork()
         if pid == 0:
             try:
-                for fd in (self._pipes.go, self._pipes.done, pipes.go, pipes.done, peer):
+                for fd in (self._pipes.go, self._pipes.done, *others):
                     os.close(fd)
-                output = Reader(self._memory, share=True).read(table)
-                Driver(self._memory, self._pipes.pass_on(), lambda data: output, convert=False).serve()
+                hand_over(self._memory, self._pipes.pass_on())
             finally:
                 os._exit(0)
         self._pipes.close_theirs()
 
-    def ns(self, packed, cold, late):
-        """What is taken off: about the median of the last ones, of which other work has slowed none much."""
+    def ns(self, packed, cold):
+        """What is taken off: the shortest of the last ones, as other work, that of the submission too, makes them longer."""
         wanted = FIRST_ECHOES if not self._times else self._count % ECHO_EVERY == 0
         self._count += 1
         for _ in range(wanted):
-            self._pipes.load(packed, late)
+            self._pipes.load(packed)
             ns, _, quiet, _ = self._pipes.called(cold, id)
             if quiet or not self._times:
                 self._times = [*self._times, ns][-ECHOES:]
-        return int(min(median(self._times), 1.5 * min(self._times), MAX_ECHO))
+        return min(*self._times, MAX_ECHO)
