@@ -48,8 +48,7 @@ caches; the clock is read, and the solver told to begin. At its answer the clock
 On a unit of one core nothing else may run meanwhile: this thread was not switched out from the first byte to the word to
 begin, nor from the answer to the end of the copy. A call for which it was is repeated, with another input; where that is so
 too often, the time that others had is added to its own, so work before the call or after its end gains nothing. With
-several cores a helper on another one is not seen. What the hand-over takes (Echo) is taken off, and no call counts as
-shorter than LEAST_NS.
+several cores a helper on another one is not seen. What the hand-over takes (Echo) is taken off.
 
 On GPUs the solver still judges, by the same functions. A request names one case and the key of its calls, which gives no
 other's. An answer counts only if it carries the token of its request and is plausible: the right number of times, each
@@ -61,17 +60,12 @@ check and the clock: it can find the copy of the inputs and this case's seed, re
 its place, and slow down the calibrators (a mean below half of the best call does not pass).
 
 How a time is made to repeat. What else a machine does slows calls down, by tens of percent and for milliseconds to
-minutes. So right before each timed call fixed pieces of work are timed, the calibrators, as often in a row as the call
-takes long, in random order: on a processor checksums out of the first cache (`sums`), writing to memory that is in no
-cache (`sweep`) and, where numpy is loaded, products of small matrices (`tile`); and two of them together, one that
-computes and `sweep`, are one more (`both`). Each call gives pairs, its time and a calibrator's; what the scheduler took the
-core away from is left out as long as a fifth of all remains. `both` is taken, always: it suffers from what the submission
-suffers from, and which one is taken must not depend on the submission.
-
-Similar work is slowed down in a similar way. So a task may bring a calibrator of its own, a function of
-custom_kernel's form, built like a good submission. It works on another input of the same case, before or after the call at
-random, and which input is made first is random too. It is taken, always, where its time on the quiet device is known (its
-name holds `-own-` and a hash of the case), and measured beside the others where it is not.
+minutes. So right before each timed call fixed pieces of work are timed, the calibrators (utils.py), as often in a row as
+the call takes long, in random order; `both` are two of them together, one that computes and one that writes to memory. Each
+call gives pairs, its time and a calibrator's; what the scheduler took the core away from is left out as long as a fifth of
+all remains. `both` is taken, always; but a task may bring a calibrator of its own, a function of custom_kernel's form, built
+like a good submission, which works on another input of the same case, before or after the call at random, and which is
+taken where its time on the quiet device is known (its name holds `-own-` and a hash of the case).
 """
 import gc
 import os
@@ -108,8 +102,7 @@ BENCHMARK_SECONDS, RANKED_SECONDS = 2.0, 6.0
 NARROW = 0.001  # half of the interval, of the mean: enough
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
 LEAST_NS = 1000  # ns that a call takes at least
-# Calls that are repeated because something else ran, besides one for so many that count: a submission may choose which.
-FREE_REPEATS, CALLS_A_REPEAT = 16, 4
+FREE_REPEATS = 16  # calls that are repeated because something else ran, besides one for each that counts
 OWN_FILES = {(os.path.dirname(os.path.abspath(__file__)), name)
              for name in ("eval.py", "eval_single.py", "solver.py", "exchange.py")}
 stderr_fd = 2  # of tracebacks; in the solver a descriptor that the submission does not know
@@ -238,7 +231,7 @@ class Case:
         """The whole of the n-th call: inputs, the calibrators (so often in a row; 0: not), the call, copy, check. A right one
         that counts, but beside which something else ran, is repeated with another input, as long as such are not too many."""
         call = self.attempt(n, times)
-        while counts and not call.error and not self.kernel.quiet and self.repeats < FREE_REPEATS + n // CALLS_A_REPEAT:
+        while counts and not call.error and not self.kernel.quiet and self.repeats < FREE_REPEATS + n:
             self.repeats += 1
             call = self.attempt(n + (self.repeats << 32), times)
         return call

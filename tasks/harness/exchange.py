@@ -26,14 +26,13 @@ referee. A table is JSON that the referee reads from a copy of its own and of wh
 and lists are themselves, all else an object of one name (READERS); elements of tensors and arrays are places in
 the memory, each checked, that are copied before anything is computed.
 """
-import gc
 import os
 import sys
 from resource import RUSAGE_THREAD, getrusage
-from struct import pack_into, unpack, unpack_from
+from struct import pack_into, unpack_from
 from time import perf_counter_ns as now_ns, thread_time_ns
 
-from utils import BadCase, computes_by_itself, on_one_line, quiet_warnings
+from utils import BadCase, on_one_line, quiet_warnings
 
 MAGIC = b"KETTLE\0\1"
 HEAD, INPUT, ANSWER = 0, 64, 128  # parts of the control page, of at most 64 bytes
@@ -260,17 +259,20 @@ class Unpacker:
     """Makes an input of a structure and of where its buffers are."""
 
     def __init__(self, memory):
-        self._memory = memory
-
-    def load(self, structure, places):
         import io
         from _pickle import Unpickler
+        self._memory, self._file = memory, io.BytesIO
         make = {"tensor": self.tensor, "array": self.array, "jax": self.jax}
 
-        class Loader(Unpickler):
+        class Loader(Unpickler):  # made once: it may be used in the time of a call
             def persistent_load(self, known):
-                return make[known[0]](places[known[1]] if known[1] >= 0 else None, *known[2:])
-        return Loader(io.BytesIO(structure)).load()
+                return make[known[0]](self.places[known[1]] if known[1] >= 0 else None, *known[2:])
+        self._loader = Loader
+
+    def load(self, structure, places):
+        loader = self._loader(self._file(structure))
+        loader.places = places
+        return loader.load()
 
     def tensor(self, place, dtype, shape, strides, offset, grad, parameter):
         import torch
@@ -295,204 +297,13 @@ class Unpacker:
             return jax.numpy.asarray(array)
 
 
-# ---- Outputs: in the solver ----
-
-class Writer:
-    """Makes tables. What lies outside of the memory is copied to where its outputs begin."""
-
-    def __init__(self, memory):
-        import json
-        self._memory, self._kept, self._json = memory, [], json.dumps
-        self._first, self._end = unpack_from("2Q", memory.map, 16)
-        if memory.shared:
-            self._end = memory.shared[2]
-        self.clear()
-
-    def clear(self):
-        self._next = self._first
-        self._kept.clear()
-
-    def table(self, value):
-        """Where a table is and how long."""
-        self._memory.look()
-        return self.text(self._coded(value))
-
-    def text(self, text):
-        data = text.encode("utf-8", "replace")[:MAX_TABLE]
-        at = self._room(len(data))
-        self._memory.map[at:at + len(data)] = data
-        return at, len(data)
-
-    def _room(self, size):
-        at = self._next
-        if at + size > self._end:
-            raise MemoryError("the output is larger than the memory that referee and solver share")
-        self._next = rounded(at + size)
-        return at
-
-    def _place(self, address, size):
-        at = self._memory.offset_of(address, size)
-        if at is None:
-            at = self._room(size)
-            self._memory.copy(self._memory.address + at, address, size)
-        return at
-
-    def _coded(self, value):
-        """Its text."""
-        kind, torch, numpy, jax = type(value), *(sys.modules.get(name) for name in ("torch", "numpy", "jax"))
-        if torch and issubclass(kind, torch.Tensor):
-            return '{"tensor":["%s",%s,%s,%d,%s]}' % self._tensor(torch, value)
-        if numpy and issubclass(kind, numpy.ndarray):
-            return '{"array":["%s",%s,%s,%d]}' % self._array(numpy.ndarray.view(value, numpy.ndarray))
-        if kind in SCALARS or kind is list and SCALARS.issuperset(map(type, value)):
-            return self._json(value)
-        if kind is list:
-            return self._items(value)
-        if numpy and any(kind is one for one in numpy.sctypeDict.values()):
-            return '{"number":["%s",%s,%s,%d]}' % self._array(numpy.array(value))
-        if jax and isinstance(value, jax.Array):
-            import numpy
-            return '{"jax":["%s",%s,%s,%d]}' % self._array(numpy.asarray(value))
-        name = f"{kind.__module__}.{kind.__name__}".replace("builtins.", "")
-        return "{%s:%s}" % (self._json(name), self._other(kind, value))
-
-    def _items(self, values):
-        return f"[{','.join(map(self._coded, values))}]"
-
-    def _other(self, kind, value):
-        if kind is dict:
-            return f"[{','.join(map(self._items, value.items()))}]"
-        if kind is tuple or kind is set or kind is frozenset:
-            return self._items(value)
-        if kind is complex:
-            return self._json([value.real, value.imag])
-        if kind is bytes or kind is bytearray:
-            return self._json(self._bytes(value))
-        if "array" in sys.modules and kind is sys.modules["array"].array:
-            return self._json([value.typecode, *self._bytes(value.tobytes())])
-        if issubclass(kind, tuple):
-            name = next((name for name, one in task_classes() if one is kind), None)
-            if name:
-                return f"[{self._json(name)},{self._items(tuple.__iter__(value))}]"
-        raise TypeError(REFUSED.format(f"{kind.__module__}.{kind.__qualname__}"))
-
-    def _bytes(self, value):
-        at = self._room(len(value))
-        self._memory.map[at:at + len(value)] = value
-        return [at, len(value)]
-
-    def _tensor(self, torch, value):
-        if computes_by_itself(torch, value):
-            raise TypeError(REFUSED.format(f"{type(value).__module__}.{type(value).__qualname__}"))
-        with torch._C.DisableTorchFunction(), torch.no_grad():
-            grad = value.requires_grad
-            if type(value) is not torch.Tensor:
-                value = torch.Tensor.as_subclass(value, torch.Tensor)
-            if value.is_conj() or value.is_neg():
-                value = value.resolve_conj().resolve_neg()
-            if value.layout is not torch.strided or value.device.type != "cpu" or (
-                    str(value.dtype)[6:] not in TENSORS):
-                raise TypeError(f"the output holds a tensor of the layout {value.layout}, on {value.device}, of the type "
-                                f"{value.dtype}; return tensors with elements in the processor's memory")
-            self._kept.append(value)
-            shape, strides, item = list(value.shape), list(value.stride()), value.element_size()
-            size = bounds_of(shape, strides, 1)[1] * item
-            if not value.is_contiguous() and self._memory.offset_of(value.data_ptr(), size) is None:
-                value = value.contiguous()
-                self._kept.append(value)
-                strides, size = list(value.stride()), value.numel() * item
-            at = self._place(value.data_ptr(), size) if size else PAGE
-            return str(value.dtype)[6:], shape, strides, at, "true" if grad else "false"
-
-    def _array(self, value):
-        if value.dtype.hasobject or value.dtype.fields:
-            raise TypeError(REFUSED.format(f"numpy array of the type {value.dtype}"))
-        self._kept.append(value)
-        first, (low, high) = value.__array_interface__["data"][0], bounds_of(value.shape, value.strides, value.itemsize)
-        at = self._place(first + low, high - low) - low if high > low else PAGE
-        dtype = value.dtype
-        return dtype.name if dtype.kind == "V" else dtype.str, list(value.shape), list(value.strides), at
-
+# ---- Outputs: in the referee ----
 
 def task_classes():
     """Names and values of what the task's own modules have."""
     modules = [sys.modules[name] for name in ("task", "reference") if name in sys.modules]
     return [item for module in modules for item in vars(module).items()]
 
-
-class Driver:
-    """Answers messages. kernel, and what PROFILE and FACTS give, which is text; failed(error) tells of an error what the
-    participant may see."""
-
-    def __init__(self, memory, pipes, kernel, failed=str, profile=None, facts=None):
-        self._memory, self._pipes, self._pid = memory, pipes, os.getpid()
-        self._kernel, self._failed, self._profile, self._facts = kernel, failed, profile, facts
-        self._unpacker, self._writer = Unpacker(memory), Writer(memory)
-        self._data = self._late = None
-
-    def serve(self):
-        """Until the referee ends."""
-        go, done = self._pipes
-        answered, answer, read, write = self._answered, self._memory.answer, os.read, os.write
-        while True:
-            message = read(go, 16)
-            if len(message) != 16:
-                return
-            what, nonce = unpack("Q8s", message)
-            if what == LOAD:
-                self._load()
-            else:
-                answer(nonce, *answered(what))
-            write(done, nonce)
-
-    def _load(self):
-        gc.enable()
-        self._data = self._late = None
-        self._writer.clear()
-        begin, length, places, there = self._memory.laid()
-        for at, size in places:
-            self._memory.map[at:at + size:PAGE]  # maps it
-        self._late = begin, length, places
-        if there:
-            self._data = self._unpacked()
-            try:  # a rehearsal of what comes, for one that returns such
-                self._writer.table(self._data)
-            except (TypeError, MemoryError):
-                pass
-            self._writer.clear()
-        gc.disable()
-
-    def _unpacked(self):
-        begin, length, places = self._late
-        self._late = None
-        return self._unpacker.load(self._memory.map[begin:begin + length], places)
-
-    def _answered(self, what):
-        """Status, place and size of a table."""
-        try:
-            if what == FACTS:
-                return RETURNED, *self._writer.text(self._facts())
-            data = self._unpacked() if self._late else self._data
-            if what == PROFILE:
-                return RETURNED, *self._writer.text(self._profile(self._kernel, data))
-            output = self._kernel(data)
-            only_one_process(self._pid)
-            if "jax" in sys.modules:  # it computes when it likes
-                output = sys.modules["jax"].block_until_ready(output)
-            return RETURNED, *self._writer.table(output)
-        except BaseException as error:
-            only_one_process(self._pid)
-            self._writer.clear()
-            return RAISED, *self._writer.text(self._failed(error))
-
-
-def only_one_process(pid):
-    """A submission that forks and returns in both processes would let the child answer too."""
-    if os.getpid() != pid:
-        os._exit(1)
-
-
-# ---- Outputs: in the referee ----
 
 class Malformed(Exception):
     """What a table says is not so."""
@@ -630,9 +441,9 @@ def only_bools(raw):
 # ---- Calls: in the referee ----
 
 def switches():
-    """How often this thread has had to let others run."""
+    """How often this thread has let others run, and how often it has had to."""
     used = getrusage(RUSAGE_THREAD)
-    return used.ru_nvcsw + used.ru_nivcsw
+    return used.ru_nvcsw + used.ru_nivcsw, used.ru_nivcsw
 
 
 def idle():
@@ -654,7 +465,7 @@ class Waits:
 
 
 class Pipes:
-    """Hands over to a Driver in another process, by memory and two pipes. buffers: the memory that inputs are written to."""
+    """Hands over to the Driver of solver.py in another process, by memory and two pipes. buffers: the memory that inputs are written to."""
 
     def __init__(self, memory, buffers):
         self.memory, self.buffers, self.state = memory, buffers, (IDLE, None)
@@ -740,18 +551,20 @@ class Pipes:
         waited = self._waits.ns()
         start = clock()
         lost += idle()
-        quiet = switches() == switched
+        begun = switches()
         try:
             os.write(go, message)
         except OSError:
             raise SolverFailed(ENDED) from None
         answer = os.read(done, 64)
-        switched = switches()
+        ended = switches()
         lost -= idle()
         end = clock()
         waited = self._waits.ns() - waited
         output = read(self.take(answer))
-        quiet = switches() == switched and quiet and waited < MAX_WAIT
+        # Where the solver has begun before the write was done, this thread has waited for it, too.
+        in_time = waited < MAX_WAIT or ended[1] > begun[1]
+        quiet = begun == switched and switches() == ended and in_time
         lost += idle()
         return end - start, output, quiet, 0 if quiet else lost
 

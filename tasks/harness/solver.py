@@ -27,13 +27,15 @@ import gc
 import os
 import sys
 from binascii import b2a_base64
+from struct import unpack, unpack_from
 from time import time_ns
 
 import eval as judge
 import exchange
 import utils
-from exchange import only_one_process
-from utils import WATCHED, BadCase, described, flush_streams, on_one_line, take_number, write_all
+from exchange import FACTS, LOAD, MAX_TABLE, PAGE, PROFILE, RAISED, REFUSED, RETURNED, SCALARS, TENSORS, Unpacker
+from exchange import bounds_of, rounded, task_classes
+from utils import WATCHED, BadCase, computes_by_itself, described, flush_streams, on_one_line, take_number, write_all
 
 MAX_REPORT = 1 << 16  # characters of a profile
 MAX_PIPES = 64  # bytes of rights that come with a request
@@ -115,6 +117,219 @@ class Local:
             raise exchange.Raised(raised(error)) from None
 
 
+# ---- Calls that the referee judges ----
+
+class Writer:
+    """Makes tables. What lies outside of the memory is copied to where its outputs begin."""
+
+    def __init__(self, memory):
+        import json
+        self._memory, self._kept, self._json, self._form, self._kind = memory, [], json.dumps, None, None
+        self._first, self._end = unpack_from("2Q", memory.map, 16)
+        if memory.shared:
+            self._end = memory.shared[2]
+        self.clear()
+
+    def clear(self):
+        self._next = self._first
+        self._kept.clear()
+
+    def table(self, value):
+        """Where a table is and how long. This is a part of the call's time, and caches are cold: of a result of the last
+        one's form nothing but the place is looked up."""
+        self._memory.look()
+        if self._form and type(value) is self._kind and self._form == self._form_of(value):
+            address = value.__array_interface__["data"][0] if self._arrays else value.data_ptr()
+            at = self._memory.offset_of(address, self._size)
+            if at is not None:
+                self._kept.append(value)
+                return self.text(self._text % at)
+        return self.text(self._remembered(value, self._coded(value)))
+
+    def _form_of(self, value):
+        """What a table says of a tensor or array besides its place; False: that cannot be told so."""
+        if self._arrays:
+            return value.dtype, value.shape, value.strides
+        return str(value.layout) == "torch.strided" and not (value.is_conj() or value.is_neg()) and (
+            value.dtype, value.shape, value.stride(), value.requires_grad)
+
+    def _remembered(self, value, text):
+        """The text, of which all but the place is kept if the value is a tensor or array without gaps."""
+        torch, numpy = (sys.modules.get(name) for name in ("torch", "numpy"))
+        self._kind, self._arrays, self._form = type(value), bool(numpy) and type(value) is numpy.ndarray, None
+        if self._arrays and value.flags.c_contiguous:
+            self._form, self._size = self._form_of(value), value.nbytes
+        elif torch and self._kind is torch.Tensor and (form := self._form_of(value)) and value.is_contiguous():
+            self._form, self._size = form, value.numel() * value.element_size()
+        if self._form:
+            before, _, *after = text.rsplit(",", 1 if self._arrays else 2)
+            self._text = ",".join((before, "%d", *after)) if after else before + ",%d]}"
+        return text
+
+    def text(self, text):
+        data = text.encode("utf-8", "replace")[:MAX_TABLE]
+        at = self._room(len(data))
+        self._memory.map[at:at + len(data)] = data
+        return at, len(data)
+
+    def _room(self, size):
+        at = self._next
+        if at + size > self._end:
+            raise MemoryError("the output is larger than the memory that referee and solver share")
+        self._next = rounded(at + size)
+        return at
+
+    def _place(self, address, size):
+        at = self._memory.offset_of(address, size)
+        if at is None:
+            at = self._room(size)
+            self._memory.copy(self._memory.address + at, address, size)
+        return at
+
+    def _coded(self, value):
+        """Its text."""
+        kind, torch, numpy, jax = type(value), *(sys.modules.get(name) for name in ("torch", "numpy", "jax"))
+        if torch and issubclass(kind, torch.Tensor):
+            return '{"tensor":["%s",%s,%s,%d,%s]}' % self._tensor(torch, value)
+        if numpy and issubclass(kind, numpy.ndarray):
+            return '{"array":["%s",%s,%s,%d]}' % self._array(numpy.ndarray.view(value, numpy.ndarray))
+        if kind in SCALARS or kind is list and SCALARS.issuperset(map(type, value)):
+            return self._json(value)
+        if kind is list:
+            return self._items(value)
+        if numpy and any(kind is one for one in numpy.sctypeDict.values()):
+            return '{"number":["%s",%s,%s,%d]}' % self._array(numpy.array(value))
+        if jax and isinstance(value, jax.Array):
+            import numpy
+            return '{"jax":["%s",%s,%s,%d]}' % self._array(numpy.asarray(value))
+        name = f"{kind.__module__}.{kind.__name__}".replace("builtins.", "")
+        return "{%s:%s}" % (self._json(name), self._other(kind, value))
+
+    def _items(self, values):
+        return f"[{','.join(map(self._coded, values))}]"
+
+    def _other(self, kind, value):
+        if kind is dict:
+            return f"[{','.join(map(self._items, value.items()))}]"
+        if kind is tuple or kind is set or kind is frozenset:
+            return self._items(value)
+        if kind is complex:
+            return self._json([value.real, value.imag])
+        if kind is bytes or kind is bytearray:
+            return self._json(self._bytes(value))
+        if "array" in sys.modules and kind is sys.modules["array"].array:
+            return self._json([value.typecode, *self._bytes(value.tobytes())])
+        if issubclass(kind, tuple):
+            name = next((name for name, one in task_classes() if one is kind), None)
+            if name:
+                return f"[{self._json(name)},{self._items(tuple.__iter__(value))}]"
+        raise TypeError(REFUSED.format(f"{kind.__module__}.{kind.__qualname__}"))
+
+    def _bytes(self, value):
+        at = self._room(len(value))
+        self._memory.map[at:at + len(value)] = value
+        return [at, len(value)]
+
+    def _tensor(self, torch, value):
+        if computes_by_itself(torch, value):
+            raise TypeError(REFUSED.format(f"{type(value).__module__}.{type(value).__qualname__}"))
+        with torch._C.DisableTorchFunction(), torch.no_grad():
+            grad = value.requires_grad
+            if type(value) is not torch.Tensor:
+                value = torch.Tensor.as_subclass(value, torch.Tensor)
+            if value.is_conj() or value.is_neg():
+                value = value.resolve_conj().resolve_neg()
+            if value.layout is not torch.strided or value.device.type != "cpu" or (
+                    str(value.dtype)[6:] not in TENSORS):
+                raise TypeError(f"the output holds a tensor of the layout {value.layout}, on {value.device}, of the type "
+                                f"{value.dtype}; return tensors with elements in the processor's memory")
+            self._kept.append(value)
+            shape, strides, item = list(value.shape), list(value.stride()), value.element_size()
+            size = bounds_of(shape, strides, 1)[1] * item
+            if not value.is_contiguous() and self._memory.offset_of(value.data_ptr(), size) is None:
+                value = value.contiguous()
+                self._kept.append(value)
+                strides, size = list(value.stride()), value.numel() * item
+            at = self._place(value.data_ptr(), size) if size else PAGE
+            return str(value.dtype)[6:], shape, strides, at, "true" if grad else "false"
+
+    def _array(self, value):
+        if value.dtype.hasobject or value.dtype.fields:
+            raise TypeError(REFUSED.format(f"numpy array of the type {value.dtype}"))
+        self._kept.append(value)
+        first, (low, high) = value.__array_interface__["data"][0], bounds_of(value.shape, value.strides, value.itemsize)
+        at = self._place(first + low, high - low) - low if high > low else PAGE
+        dtype = value.dtype
+        return dtype.name if dtype.kind == "V" else dtype.str, list(value.shape), list(value.strides), at
+
+
+class Driver:
+    """Answers messages. kernel, and what PROFILE and FACTS give, which is text; failed(error) tells of an error what the
+    participant may see."""
+
+    def __init__(self, memory, pipes, kernel, failed=str, profile=None, facts=None):
+        self._memory, self._pipes, self._pid = memory, pipes, os.getpid()
+        self._kernel, self._failed, self._profile, self._facts = kernel, failed, profile, facts
+        self._unpacker, self._writer = Unpacker(memory), Writer(memory)
+        self._data = self._late = None
+
+    def serve(self):
+        """Until the referee ends."""
+        go, done = self._pipes
+        answered, answer, read, write = self._answered, self._memory.answer, os.read, os.write
+        while True:
+            message = read(go, 16)
+            if len(message) != 16:
+                return
+            what, nonce = unpack("Q8s", message)
+            if what == LOAD:
+                self._load()
+            else:
+                answer(nonce, *answered(what))
+            write(done, nonce)
+
+    def _load(self):
+        gc.enable()
+        self._data = self._late = None
+        self._writer.clear()
+        begin, length, places, there = self._memory.laid()
+        for at, size in places:
+            self._memory.map[at:at + size:PAGE]  # maps it
+        self._late = begin, length, places
+        if there:
+            self._data = self._unpacked()
+        gc.disable()
+
+    def _unpacked(self):
+        begin, length, places = self._late
+        self._late = None
+        return self._unpacker.load(self._memory.map[begin:begin + length], places)
+
+    def _answered(self, what):
+        """Status, place and size of a table."""
+        try:
+            if what == FACTS:
+                return RETURNED, *self._writer.text(self._facts())
+            data = self._unpacked() if self._late else self._data
+            if what == PROFILE:
+                return RETURNED, *self._writer.text(self._profile(self._kernel, data))
+            output = self._kernel(data)
+            only_one_process(self._pid)
+            if "jax" in sys.modules:  # it computes when it likes
+                output = sys.modules["jax"].block_until_ready(output)
+            return RETURNED, *self._writer.table(output)
+        except BaseException as error:
+            only_one_process(self._pid)
+            self._writer.clear()
+            return RAISED, *self._writer.text(self._failed(error))
+
+
+def only_one_process(pid):
+    """A submission that forks and returns in both processes would let the child answer too."""
+    if os.getpid() != pid:
+        os._exit(1)
+
+
 # ---- Requests ----
 
 class Worker:
@@ -163,7 +378,7 @@ def received(peer):
 def serve_calls(memory, kernel, pipes):
     memory.share_heap()
     facts = Facts()
-    exchange.Driver(memory, pipes, kernel, raised, report_of, facts.text).serve()
+    Driver(memory, pipes, kernel, raised, report_of, facts.text).serve()
 
 
 def serve(fd, load):
