@@ -4,10 +4,12 @@
 # expect: failed
 # mode: benchmark
 # variants: LIE=raised LIE=word LIE=number
+import sys
+
 import exchange
 from attack import honest as custom_kernel, tried
 
-real = exchange.Driver._answered
+real = sys.modules["__main__"].Driver._answered
 
 
 def answered(driver, what):
@@ -18,4 +20,4 @@ def answered(driver, what):
     return exchange.RAISED if "@LIE@" == "raised" else exchange.RETURNED, *driver._writer.text(text)
 
 
-exchange.Driver._answered = answered
+sys.modules["__main__"].Driver._answered = answered
