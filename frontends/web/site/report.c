@@ -137,8 +137,8 @@ run_of(const struct source *source, const json_t *job, const json_t *run)
 	json_object_update_new(view,
 		json_pack("{s:s, s:O?, s:s, s:o, s:I, s:o, s:b, s:b, s:o, s:s, s:s}", "name", name, "throttled",
 			json_object_get(json_object_get(run, "device"), "throttled"), "message", is_said ? "" : message, "tests",
-			tests, "failed", (json_int_t)failed, "cases", cases_of(result, best, first), "against_best", best,
-			"against_first", first, "profile", decoded(json_text_or_empty(result, "profile.report")), "trouble",
+			tests, "failed", (json_int_t)failed, "cases", cases_of(result, best, first), "against_best", best != NULL,
+			"against_first", first != NULL, "profile", decoded(json_text_or_empty(result, "profile.report")), "trouble",
 			json_text_or_empty(result, "profile.trouble"), "tool", json_text_or_empty(result, "profile.tool")));
 	return view;
 }
