@@ -144,6 +144,7 @@ submit(void *arg)
 	const struct kettle_job job = describe(attempt, unit);
 	world_say(world, "submit %s", attempt->ref);
 	attempt->state = ATTEMPT_IN_FLIGHT;
+	attempt->said_to_run = false;
 	attempt->submitted_ms = world_now(world);
 	if (world->side->plugin->runner->submit(world->life->self, &job, plan, &err) < 0 && !world->life->dead) {
 		world_say(world, "%s is refused: %s", attempt->ref, err.message);
@@ -273,6 +274,8 @@ engine_takes_event(struct world *world, const char *ref, const json_t *event)
 		world_fail(world, "%s says `%s`, and is not in flight", ref, name);
 	else if (strcmp(name, "started") == 0 && attempt->starts == 0 && !attempt->doubted)
 		world_fail(world, "%s is said to have begun, and has not", ref);
+	if (attempt && strcmp(name, "started") == 0)
+		attempt->said_to_run = true;
 }
 
 static void recover_attempt(void *arg);
@@ -287,6 +290,7 @@ recover_now(struct attempt *attempt)
 	AUTO_FREE char *handle = xstrdup(attempt->handle);
 	world_say(world, "recover %s by %s", attempt->ref, handle);
 	attempt->state = ATTEMPT_IN_FLIGHT;
+	attempt->said_to_run = false;
 	attempt->cancel_ms = 0;
 	int rc = world->side->plugin->runner->recover(world->life->self, &job, handle, &err);
 	if (rc == KETTLE_EUNAVAIL && !world->life->dead) {
