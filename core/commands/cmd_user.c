@@ -161,12 +161,13 @@ int
 cmd_user_update(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	struct user user;
+	bool changed = false;
 	const char *profile = json_text_or_null(call->args, "profile");
 	int rc = user_get(call->db, call->actor->user, &user, err);
 	if (rc == 0)
-		rc = user_set_profile(call->db, user.id, profile, err);
+		rc = user_set_profile(call->db, user.id, profile, &changed, err);
 	AUTO_JSON json_t *data = json_pack("{s:s}", "profile", profile);
-	if (rc == 0)
+	if (rc == 0 && changed)
 		rc = db_event(call->db, "user.updated", 'u', 0, 0, user.id, data, err);
 	return rc < 0 ? rc : answer(&user, json_pack("{s:s}", "profile", profile), ret_result);
 }

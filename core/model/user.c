@@ -466,7 +466,9 @@ user_page(
 }
 
 int
-user_set_profile(struct db *db, int64_t user, const char *profile, struct kettle_error *err)
+user_set_profile(struct db *db, int64_t user, const char *profile, bool *ret_changed, struct kettle_error *err)
 {
-	return db_exec(db, err, "UPDATE users SET profile = ? WHERE id = ?", "si", profile, user);
+	int rc = db_exec(db, err, "UPDATE users SET profile = ?1 WHERE id = ?2 AND profile != ?1", "si", profile, user);
+	*ret_changed = rc == 0 && db_changes(db) > 0;
+	return rc;
 }

@@ -77,5 +77,5 @@ int user_merge(struct db *db, const struct user *from, const struct user *into, 
  */
 int user_page(
 	struct db *db, const struct actor *actor, const struct user *user, json_t **ret_page, struct kettle_error *err);
-/* Sets the profile: "public" or "hidden". */
-int user_set_profile(struct db *db, int64_t user, const char *profile, struct kettle_error *err);
+/* Sets the profile: "public" or "hidden". *ret_changed: whether it was the other one. */
+int user_set_profile(struct db *db, int64_t user, const char *profile, bool *ret_changed, struct kettle_error *err);

@@ -178,15 +178,19 @@ pages_event(struct pages *pages, const json_t *event)
 	const char *kind = json_text_or_empty(event, "kind"), *board = json_text_or_null(event, "leaderboard_name");
 	/* Jobs change nothing on public pages: where they change a ranking, rank.changed follows. */
 	bool of_board = strncmp(kind, "leaderboard.", strlen("leaderboard.")) == 0 || strcmp(kind, "rank.changed") == 0;
-	bool of_all = strncmp(kind, "user.", strlen("user.")) == 0 || strcmp(kind, "reset") == 0;
-	if (!of_board && !of_all)
+	/* What others see of a user is on no page of a board, and users may change it as often as they like. */
+	bool of_several = strcmp(kind, "user.updated") == 0;
+	bool of_all = !of_several && (strncmp(kind, "user.", strlen("user.")) == 0 || strcmp(kind, "reset") == 0);
+	if (!of_board && !of_all && !of_several)
 		return;
 	(void)pthread_mutex_lock(&pages->lock);
 	pages->total++;
-	if (of_all || !board)
+	if (of_all || (of_board && !board))
 		pages->all++;
-	else
+	else if (of_board)
 		pages->boards[hash_of(board) % BOARDS]++;
+	if (of_several)
+		board = "";
 	remove_of(pages, of_all ? NULL : board);
 	(void)pthread_mutex_unlock(&pages->lock);
 }

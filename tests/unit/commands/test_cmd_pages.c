@@ -204,6 +204,8 @@ test_user_hidden(void **state)
 		commands_text(commands_must(&c, "alice", "user.update", json_pack("{s:s}", "profile", "hidden")), "profile"),
 		"hidden");
 	assert_int_equal(fixture_events(&c.f, "user.updated"), 1);
+	commands_must(&c, "alice", "user.update", json_pack("{s:s}", "profile", "hidden"));
+	assert_int_equal(fixture_events(&c.f, "user.updated"), 1);
 	const json_t *shown = page("bob", "alice");
 	assert_int_equal(json_object_size(shown), ARRAY_SIZE(names));
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)

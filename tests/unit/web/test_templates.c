@@ -582,12 +582,55 @@ test_closed_pool(void **state)
 	close_viewers(&viewers);
 }
 
+static bool
+is_kept(struct viewers *viewers, const char *key)
+{
+	struct http_request request = {
+		.server = &viewers->server, .connection = &viewers->connection, .method = HTTP_GET, .address = "192.0.2.1"};
+	bool found = pages_answer(viewers->web.pages, key, &request);
+	http_content_unref(request.content);
+	return found;
+}
+
+/* What others see of a user is on no page of a board: those stay when a user changes it. */
+static void
+test_profile_changed(void **state)
+{
+	static const char *const keys[] = {"of several", "of a board"}, *const boards[] = {NULL, "vectors"},
+							 *const kinds[] = {"user.updated", "user.role"};
+	struct viewers viewers;
+	(void)state;
+	open_viewers(&viewers, false);
+	pool.work(pool.arg);
+	pool.after(pool.arg);
+	struct pages *pages = viewers.web.pages;
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		struct http_request request = {
+			.server = &viewers.server, .connection = &viewers.connection, .method = HTTP_GET, .address = "192.0.2.1"};
+		pages_keep(pages, keys[i], boards[i], pages_changes(pages, boards[i]),
+			&(struct page_body){"text/plain", "x", 1, PAGES_KEEP_MS}, &request);
+		http_content_unref(request.content);
+		assert_true(is_kept(&viewers, keys[i]));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		AUTO_JSON json_t *event = json_pack("{s:s}", "kind", kinds[i]);
+		uint64_t of_several = pages_changes(pages, NULL), of_board = pages_changes(pages, "vectors");
+		pages_event(pages, event);
+		assert_int_equal(pages_changes(pages, NULL), of_several + 1);
+		assert_int_equal(pages_changes(pages, "vectors"), of_board + i);
+		assert_false(is_kept(&viewers, keys[0]));
+		assert_int_equal(is_kept(&viewers, keys[1]), i == 0);
+	}
+	close_viewers(&viewers);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_full),
 	cmocka_unit_test(test_minimal),
 	cmocka_unit_test(test_rows),
 	cmocka_unit_test(test_made_once),
 	cmocka_unit_test(test_closed_pool),
+	cmocka_unit_test(test_profile_changed),
 };
 
 UNIT_TESTS(test_templates);
