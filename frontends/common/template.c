@@ -131,7 +131,10 @@ format_until(const char *time, char text[FORMAT_SIZE])
 static void
 put_first_line(const struct scope *scope, const char *text)
 {
-	AUTO_FREE char *lines = format_unwrapped(text + strspn(text, "# \n")); /* without the mark of a heading */
+	text += strspn(text, " \n");
+	size_t marks = strspn(text, "#");
+	bool is_heading = marks > 0 && text[marks] == ' ';
+	AUTO_FREE char *lines = format_unwrapped(is_heading ? text + marks + strspn(text + marks, " ") : text);
 	lines[strcspn(lines, "\n")] = '\0';
 	term_sanitize(scope->term->out, lines, 0);
 }

@@ -156,6 +156,8 @@ test_cells(void **state)
 	renders("{{s:seconds}} {{l:and}} {{l#one|several}} {{d:line}} {{k=a?A|B}} {{b:bytes}}",
 		"{\"s\": 0.0015, \"l\": [\"<\", \"y\", \"z\"], \"d\": \"<a>\\nb\", \"k\": \"a\", \"b\": 2048}",
 		"1.500 ms &#60;, y and z several &#60;a&#62; A 2.0 KiB", NULL);
+	renders("{{a:line}}|{{b:line}}|{{c:line}}|{{d:line}}",
+		"{\"a\": \"\\n## Title\\ntext\", \"b\": \"#2 try\", \"c\": \"# \", \"d\": \"##\"}", "Title|#2 try||##", NULL);
 	renders("{{#x}}{{.:seconds}};{{/x}}{{o.p:count}}", "{\"x\": [1.5, 2], \"o\": {\"p\": [1, 2]}}", "1.500 s;2.000 s;2",
 		NULL);
 }
