@@ -65,7 +65,7 @@ outside_name(const json_t *actor)
 
 /* Whether the page of a user of this name would be an address of KernelBot's API: /user/NAME. */
 static bool
-is_word(const char *name)
+is_address_word(const char *name)
 {
 	return strcmp(name, "submissions") == 0 || strcmp(name, "join") == 0;
 }
@@ -76,7 +76,7 @@ actor_free_name(struct db *db, const char *name, char *ret_name, size_t size, st
 {
 	for (int i = 1; i <= SUFFIX_MAX; i++) {
 		int64_t taken = 0;
-		if (i == 1 && is_word(name))
+		if (i == 1 && is_address_word(name))
 			continue;
 		if (i == 1)
 			(void)snprintf(ret_name, size, "%s", name);

@@ -458,10 +458,10 @@ serve_page(struct web *web, struct http_request *request, const struct site_page
 		return;
 	}
 	bool is_kept = page->kept && !*session;
-	json_t *path = segments_of(request), *asked = query_of(request, page);
+	json_t *path = segments_of(request), *known = query_of(request, page);
 	json_t *data =
-		json_pack("{s:o, s:o, s:{s:O, s:O}}", "path", path, "query", asked, "model", "path", path, "query", asked);
-	AUTO_FREE char *query = json_dumps(asked, JSON_COMPACT | JSON_SORT_KEYS);
+		json_pack("{s:o, s:o, s:{s:O, s:O}}", "path", path, "query", known, "model", "path", path, "query", known);
+	AUTO_FREE char *query = json_dumps(known, JSON_COMPACT | JSON_SORT_KEYS);
 	AUTO_FREE char *key = xasprintf("page %s %s", http_path(request), query);
 	const char *board = strncmp(page->path, "board/", strlen("board/")) == 0 ? http_segment(request, 1) : NULL;
 	if (is_kept && pages_answer(web->pages, key, request)) {

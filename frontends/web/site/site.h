@@ -112,7 +112,7 @@ const char *site_field(const struct visit *visit, const char *name);
 /* Whether the user of the session is an admin, and whether it is one of those that operate. */
 bool site_administers(const struct visit *visit);
 bool site_operates(const struct visit *visit);
-/* A member of the model, "board.leaderboard.name": of an answer that was read already, or of what `finish` has added; "": all of it; NULL: none. */
+/* A member of the model, "board.leaderboard.name": of what was read or `finish` has added; "": all of it; NULL: none. */
 json_t *site_model(const struct visit *visit, const char *path);
 /* Ends a page with a body in place of the template, which is kept as the page is. */
 void site_send(struct visit *visit, const struct page_body *body);

@@ -77,15 +77,11 @@ choice_of(const struct visit *visit)
 {
 	const json_t *sent = site_model(visit, "form.fields"), *from = site_model(visit, "from"),
 				 *template = json_array_get(site_model(visit, "template.templates"), 0),
-				 *board = site_model(visit, "board.leaderboard");
-	const char *name = json_text_or_empty(sent   ? sent
-										  : from ? from
-												 : template,
-				   "file_name"),
+				 *first = from ? from : template, *board = site_model(visit, "board.leaderboard");
+	const char *name = json_text_or_empty(sent ? sent : first, "file_name"),
 			   *request = json_text_or_null(sent, "request"), *chosen = site_query(visit, "mode"),
-			   *mode = sent     ? site_field(visit, "mode")
-					   : chosen ? chosen
-								: json_text_or_null(from, "mode");
+			   *offered = chosen ? chosen : json_text_or_null(from, "mode"),
+			   *mode = sent ? site_field(visit, "mode") : offered;
 	if (!*name) /* that which the task gives to the submitted file */
 		name = json_text_or_empty(
 			list_find(site_model(visit, "board.leaderboard.task.files"), "source", "@SUBMISSION@"), "name");

@@ -69,6 +69,7 @@ months_of(int64_t begin_ms)
 static void
 add_activity(json_t *model, const json_t *days, int64_t now_ms)
 {
+	static const json_int_t least[] = {2, 4, 8}; /* submissions of a day of each level above 1 */
 	json_t *shown = json_array();
 	json_int_t total = 0;
 	int64_t day_ms = INT64_C(1000) * DAY_S, today = now_ms / day_ms, at_ms;
@@ -79,13 +80,12 @@ add_activity(json_t *model, const json_t *days, int64_t now_ms)
 			continue;
 		int64_t day = at_ms / day_ms - begin;
 		json_int_t count = member_int(one, "submissions");
+		int level = 1;
+		while (level <= (int)ARRAY_SIZE(least) && count >= least[level - 1])
+			level++;
 		json_t *cell = json_copy(one);
-		json_object_update_new(
-			cell, json_pack("{s:I, s:I, s:i}", "x", day / WEEK * SPACING, "y", TOP + day % WEEK * SPACING, "level",
-					  count >= 8   ? 4
-					  : count >= 4 ? 3
-					  : count >= 2 ? 2
-								   : 1));
+		json_object_update_new(cell,
+			json_pack("{s:I, s:I, s:i}", "x", day / WEEK * SPACING, "y", TOP + day % WEEK * SPACING, "level", level));
 		json_array_insert_new(shown, 0, cell);
 		total += count;
 	}
