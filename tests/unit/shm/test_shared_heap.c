@@ -168,8 +168,8 @@ check_fork(void)
 	CHECK(pipe(ends) == 0);
 	pid_t pid = fork();
 	if (pid == 0) {
-		/* Its parent has written by now; this one sees what there was. */
-		CHECK(read(ends[0], &byte, 1) == 1 && !kettle_heap_is_shared());
+		/* Its parent has written by now; this one sees what there was. Without that end it ends with a parent that fails. */
+		CHECK(close(ends[1]) == 0 && read(ends[0], &byte, 1) == 1 && !kettle_heap_is_shared());
 		CHECK(before[0] == 1 && memcmp(before, before + 1, RESULT - 1) == 0);
 		memset(before, 9, RESULT);
 		free(before);
@@ -254,8 +254,10 @@ check_closed(void)
 	char *volatile result = make_result(&memory, 1);
 	for (int fd = 3; fd < 100; fd++)
 		(void)close(fd);
-	while (open("/dev/zero", O_RDWR | O_CLOEXEC) < 20)
-		;
+	for (int fd = 0; fd < 20;) {
+		fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
+		CHECK(fd >= 0);
+	}
 	pid_t pid = fork();
 	if (pid == 0) {
 		result[0] = 9;

@@ -5,6 +5,8 @@
 #include "shm/shm.h"
 
 #include <errno.h>
+#include <kettle/control_page.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,6 +15,33 @@
 
 #define OFFSET ((size_t)4 << 20)
 #define BYTES ((size_t)64 << 20)
+
+/* ---- the control page, whose places docs/protocol.md and exchange.py name by numbers ---- */
+
+static void
+test_control_page(void **state)
+{
+	(void)state;
+	assert_int_equal(sizeof(KETTLE_CONTROL_MAGIC) - 1, 8);
+	assert_int_equal(offsetof(struct kettle_control_page, head.magic), 0);
+	assert_int_equal(offsetof(struct kettle_control_page, head.inputs), 8);
+	assert_int_equal(offsetof(struct kettle_control_page, head.outputs), 16);
+	assert_int_equal(offsetof(struct kettle_control_page, head.outputs_end), 24);
+	assert_int_equal(offsetof(struct kettle_control_page, input.structure), 64);
+	assert_int_equal(offsetof(struct kettle_control_page, input.structure_bytes), 72);
+	assert_int_equal(offsetof(struct kettle_control_page, input.buffers), 80);
+	assert_int_equal(offsetof(struct kettle_control_page, input.buffers_count), 88);
+	assert_int_equal(offsetof(struct kettle_control_page, input.structure_late), 96);
+	assert_int_equal(offsetof(struct kettle_control_page, answer.nonce), 128);
+	assert_int_equal(offsetof(struct kettle_control_page, answer.status), 136);
+	assert_int_equal(offsetof(struct kettle_control_page, answer.table), 144);
+	assert_int_equal(offsetof(struct kettle_control_page, answer.table_bytes), 152);
+	assert_int_equal(sizeof(struct kettle_control_page), 192);
+	assert_int_equal(offsetof(struct kettle_control_buffer, bytes), 8);
+	assert_int_equal(sizeof(struct kettle_control_buffer), 16);
+	assert_int_equal(offsetof(struct kettle_control_message, nonce), 8);
+	assert_int_equal(sizeof(struct kettle_control_message), 16);
+}
 
 /* ---- caches ---- */
 
@@ -89,6 +118,7 @@ test_other_malloc(void **state)
 #endif
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_control_page),
 	cmocka_unit_test(test_flush),
 	cmocka_unit_test(test_refused),
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
