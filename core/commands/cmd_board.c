@@ -212,14 +212,14 @@ read_change(struct db *db, const struct command_env *env, const json_t *args, st
 	const json_t *devices = json_object_get(args, "device"), *task = json_object_get(args, "task");
 	int rc = read_settings(db, args, change, err);
 	change->force = member_true(args, "force");
+	if (rc == 0 && json_object_get(args, "harness") && !task)
+		return kettle_blame(err, KETTLE_CAUSE_NONE, "task",
+			kettle_fail(err, KETTLE_EINVAL, "A harness is part of a task: give the task (`task`) together with it."));
 	if (rc == 0 && !(change->set_deadline || change->set_opens || devices || task || change->description ||
 					   change->visibility || change->code || change->jit_cache || change->after_deadline))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"Nothing to change: give a deadline, an opening time, devices, a visibility, a code visibility, "
 			"`jit_cache`, `after_deadline`, a description or a task.");
-	if (rc == 0 && json_object_get(args, "harness") && !task)
-		return kettle_blame(err, KETTLE_CAUSE_NONE, "task",
-			kettle_fail(err, KETTLE_EINVAL, "A harness is part of a task: give the task (`task`) together with it."));
 	if (rc == 0 && devices)
 		rc = board_pick_devices(env, devices, ret_devices, err);
 	if (rc == 0 && task)

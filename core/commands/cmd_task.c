@@ -212,12 +212,11 @@ check_competition(struct pool_call *call, const char *path)
 				json_object_get(set, "deadline"), "problems", (json_int_t)json_array_size(problems)),
 			NULL);
 		json_array_each(problems, problem) {
-			const json_t *read = json_object_get(problem, "bundle");
+			json_t *read = json_object_get(problem, "bundle");
 			AUTO_JSON json_t *bundle = NULL;
 			struct kettle_error why = {0};
 			if (json_is_object(read))
-				(void)task_check_harness(
-					call->languages, read, json_text_or_null(call->args, "harness"), &bundle, &why);
+				(void)task_add_harness(call->languages, read, json_text_or_null(call->args, "harness"), &bundle, &why);
 			json_t *one = on_checked(call, json_text_or_null(problem, "directory"), bundle,
 				json_is_object(read) ? why.message : json_text_or_null(problem, "error"));
 			(void)json_object_set(one, "problem", json_object_get(problem, "name"));

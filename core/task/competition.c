@@ -163,20 +163,16 @@ read_problem(const struct competition_reader *reader, size_t index)
 	const json_t *problem = json_array_get(json_object_get(reader->root, "problems"), index);
 	const char *directory = json_text_or_null(problem, "directory");
 	json_t *gpus = json_object_get(problem, "gpus"), *deadline = deadline_of(problem);
-	AUTO_JSON json_t *bundle = NULL;
+	AUTO_JSON json_t *read = NULL, *bundle = NULL;
 	struct kettle_error why = {0};
 	char pointer[64];
 	(void)snprintf(pointer, sizeof(pointer), "/problems/%zu/directory", index);
-	if (read_competition_task(reader, directory, &bundle, &why) == KETTLE_ENOENT && why.cause == KETTLE_CAUSE_FOLDER)
+	if (read_competition_task(reader, directory, &read, &why) == KETTLE_ENOENT && why.cause == KETTLE_CAUSE_FOLDER)
 		(void)fail_competition_at(reader, pointer, &why);
 	if (!deadline)
 		deadline = deadline_of(reader->root);
-	json_t *read = bundle;
-	if (read && json_object_get(problem, "harness")) {
-		bundle = NULL;
-		(void)task_check_harness(reader->languages, read, json_text_or_null(problem, "harness"), &bundle, &why);
-		json_decref(read);
-	}
+	if (read)
+		(void)task_add_harness(reader->languages, read, json_text_or_null(problem, "harness"), &bundle, &why);
 	return json_pack("{s:O, s:s, s:o?, s:o, s:O?, s:s?}", "name", json_object_get(problem, "name"), "directory",
 		directory, "deadline", deadline, "gpus", json_is_array(gpus) ? json_incref(gpus) : json_array(), "bundle",
 		bundle, "error", bundle ? NULL : why.message);

@@ -34,7 +34,8 @@ const char *const task_running_keys[] = {"lang", "config", "tests", "benchmarks"
 /* A bundle while it is made. */
 struct bundle_builder {
 	const json_t *given;
-	char *label; /* its task.yml in messages; NULL until the bundle's form is checked: "NAME/task.yml" */
+	char *label;      /* its task.yml in messages; NULL until the bundle's form is checked: "NAME/task.yml" */
+	bool own_harness; /* the key `harness`, if there is one, has its place in the author's text */
 	struct task_yml yml;
 	size_t bytes;
 	json_t *files, *templates, *remarks, *hashes;
@@ -144,6 +145,8 @@ take_harness(struct bundle_builder *builder, struct kettle_error *err)
 	}
 	if (rc == 0)
 		return 0;
+	if (!builder->own_harness)
+		return kettle_fail(err, rc, "%s: %s", json_text_or_null(builder->given, "name"), why.message);
 	kettle_fail(err, rc, "%s", why.message);
 	return rc == KETTLE_EINVAL ? yaml_fail_at(builder->label, builder->yml.places, "/harness", err) : rc;
 }
@@ -237,12 +240,13 @@ imports_are_plain(const json_t *imported)
 }
 
 static int
-check_bundle(const struct languages *languages, const json_t *bundle, const char *label, json_t **ret_bundle,
-	struct kettle_error *err)
+check_bundle(const struct languages *languages, const json_t *bundle, const char *label, bool own_harness,
+	json_t **ret_bundle, struct kettle_error *err)
 {
 	AUTO_MAKING struct bundle_builder builder = {
 		.given = bundle,
 		.label = label ? xstrdup(label) : NULL,
+		.own_harness = own_harness,
 		.files = json_object(),
 		.templates = json_object(),
 		.remarks = json_array(),
@@ -279,7 +283,7 @@ int
 task_check_bundle(
 	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err)
 {
-	return check_bundle(languages, bundle, NULL, ret_bundle, err);
+	return check_bundle(languages, bundle, NULL, true, ret_bundle, err);
 }
 
 /* The bundle of a task as a client sends it, whatever its form. ret_label: of its task.yml; not set for a single file. */
@@ -322,7 +326,7 @@ task_complete(const struct languages *languages, const json_t *raw, const char *
 	struct kettle_error *err)
 {
 	AUTO_JSON json_t *bundle = NULL;
-	int rc = check_bundle(languages, raw, label, &bundle, err);
+	int rc = check_bundle(languages, raw, label, true, &bundle, err);
 	if (rc)
 		return rc;
 	/* Remarks about the folder come before those of the check. */
@@ -389,7 +393,6 @@ task_check_harness(const struct languages *languages, const json_t *bundle, cons
 {
 	AUTO_FREE char *text = NULL;
 	const char *yml = json_text_or_null(bundle, "yml"), *name = json_text_or_null(bundle, "name");
-	const json_t *remarks = json_object_get(bundle, "remarks");
 	if (!harness || !yml || !name)
 		return task_check_bundle(languages, bundle, ret_bundle, err);
 	AUTO_FREE char *label = xasprintf("%s/task.yml", name);
@@ -398,9 +401,20 @@ task_check_harness(const struct languages *languages, const json_t *bundle, cons
 		return rc;
 	AUTO_JSON json_t *changed = json_copy((json_t *)bundle);
 	json_object_set_new(changed, "yml", json_string(text));
-	rc = task_check_bundle(languages, changed, ret_bundle, err);
-	if (rc == 0 && json_is_array(remarks))
-		json_object_set(*ret_bundle, "remarks", (json_t *)remarks);
+	return check_bundle(languages, changed, NULL, strcmp(text, yml) == 0, ret_bundle, err);
+}
+
+int
+task_add_harness(const struct languages *languages, json_t *bundle, const char *harness, json_t **ret_bundle,
+	struct kettle_error *err)
+{
+	if (!harness) {
+		*ret_bundle = json_incref(bundle);
+		return 0;
+	}
+	int rc = task_check_harness(languages, bundle, harness, ret_bundle, err);
+	if (rc == 0)
+		json_object_set(*ret_bundle, "remarks", json_object_get(bundle, "remarks"));
 	return rc;
 }
 
@@ -410,11 +424,7 @@ task_read_harness(const struct languages *languages, const char *path, const cha
 {
 	AUTO_JSON json_t *bundle = NULL;
 	int rc = task_read_as(languages, path, lang, &bundle, err);
-	if (rc || !harness) {
-		*ret_bundle = rc ? NULL : STEAL(bundle);
-		return rc;
-	}
-	return task_check_harness(languages, bundle, harness, ret_bundle, err);
+	return rc ? rc : task_add_harness(languages, bundle, harness, ret_bundle, err);
 }
 
 const char *

@@ -61,10 +61,16 @@ int task_check_bundle(
 	const struct languages *languages, const json_t *bundle, json_t **ret_bundle, struct kettle_error *err);
 /*
  * task_check_bundle, or, with a harness ("kettle"; NULL: what task.yml says), the same for the bundle as if its task.yml
- * had `harness`: its text gets that line. Remarks that a checked bundle has stay. [any]
+ * had `harness`: its text gets that line, and errors about the harness then name the task alone. [any]
  */
 int task_check_harness(const struct languages *languages, const json_t *bundle, const char *harness,
 	json_t **ret_bundle, struct kettle_error *err);
+/*
+ * The same for a bundle that was read here, so that its remarks, those about its folder among them, stay. harness NULL:
+ * the bundle itself. New reference. [any]
+ */
+int task_add_harness(const struct languages *languages, json_t *bundle, const char *harness, json_t **ret_bundle,
+	struct kettle_error *err);
 /* task_read_as with that harness. */
 int task_read_harness(const struct languages *languages, const char *path, const char *lang, const char *harness,
 	json_t **ret_bundle, struct kettle_error *err);

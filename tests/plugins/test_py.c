@@ -489,9 +489,68 @@ test_table(void **state)
 		buf_printf(&names, "%s ", *name);
 	assert_string_equal(names.data, "Python Triton CuteDSL ");
 	assert_int_equal(language->skeletons_count, 3);
-	assert_int_equal(language->harness_count, 5);
+	assert_int_equal(language->harness_count, 6);
 	AUTO_JSON json_t *tools = language->tools(plans_self);
 	plans_expect_words(tools, "python3");
+}
+
+/* ---- what judges, and tasks in KernelBot's form ---- */
+
+/* task: JSON. file: what contains the words. */
+static const char *
+judging(const char *task, const char *file, const char *words, int gpu)
+{
+	AUTO_JSON json_t *checked = json_loads(task, 0, NULL);
+	AUTO_FREE char *text = xasprintf("# kettle-%s\n", words);
+	AUTO_JSON json_t *files = json_pack("{s:{s:s}, s:{s:s}}", "other.py", "text", "", file, "text", text);
+	assert_non_null(checked);
+	return kettle_plugin.language->judging(plans_self, checked, files, gpu);
+}
+
+static void
+test_judging(void **state)
+{
+	static const char own[] = "{\"config\": {\"main\": \"eval.py\"}}", adopted[] = "{\"harness\": \"kettle\"}",
+					  apart[] = "{\"config\": {\"main\": \"eval.py\", \"solver\": \"solver.py\"}}";
+	(void)state;
+	assert_string_equal(judging(apart, "eval.py", "judging: referee", 0), "referee");
+	assert_string_equal(judging(adopted, "harness/eval.py", "judging: referee", 0), "referee");
+	assert_string_equal(judging(apart, "eval.py", "judging: referee", 1), "own harness");
+	assert_string_equal(judging(own, "eval.py", "judging: referee", 0), "own harness");
+	assert_string_equal(judging(apart, "reference.py", "judging: referee", 0), "own harness");
+	assert_string_equal(judging(apart, "task.py", "judging: referee", 0), "own harness");
+	assert_string_equal(judging(own, "eval.py", "reports: complete", 0), "one process");
+	assert_string_equal(judging(own, "reference.py", "reports: complete", 0), "own harness");
+}
+
+static int
+adopt(const char *name, struct kettle_error *err)
+{
+	AUTO_JSON json_t *task = json_pack("{s:[{s:s, s:s}]}", "files", "name", "submission.py", "source", "@SUBMISSION@"),
+					 *files = json_pack("{s:{s:s}, s:{s:s}}", "reference.py", "text",
+						 "def generate_input():\n    pass\n\ndef check_implementation():\n    pass\n", name, "text",
+						 ""),
+					 *made = NULL;
+	int rc = kettle_plugin.language->adopt(plans_self, task, files, &made, err);
+	if (rc == 0)
+		assert_non_null(json_object_get(made, "harness/eval.py"));
+	return rc;
+}
+
+/* No name may take the place of the submission, the reference or the harness in a job's folder. */
+static void
+test_names(void **state)
+{
+	static const char *const taken[] = {"harness/submission.py", "harness/reference.py", "harness/x.py",
+		"harness/eval.py", "task_utils.py", "exchange.py"};
+	(void)state;
+	assert_int_equal(adopt("harness.py", NULL), 0);
+	assert_int_equal(adopt("more/harness.py", NULL), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++) {
+		struct kettle_error err = {0};
+		assert_int_equal(adopt(taken[i], &err), KETTLE_EINVAL);
+		assert_non_null(strstr(err.message, taken[i]));
+	}
 }
 
 /* ---- single reference files ---- */
@@ -587,6 +646,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_single_task),
 	cmocka_unit_test(test_single_refused),
 	cmocka_unit_test(test_table),
+	cmocka_unit_test(test_judging),
+	cmocka_unit_test(test_names),
 };
 
 UNIT_TESTS(test_py, .setup = setup, .teardown = plans_teardown);

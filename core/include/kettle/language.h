@@ -144,7 +144,7 @@ struct kettle_language {
 	 * Files of the language's own harness, {name → {"text"}}, for a task that says `harness: kettle`: it judges in place
 	 * of the harness among the task's files. The core adds them to the task's files, where `plan` finds them. Their names
 	 * must be none that tasks use. KETTLE_EINVAL: the harness cannot judge this task; the sentence, which a place in
-	 * task.yml precedes, names what is missing. NULL: the language has no harness for tasks in KernelBot's form.
+	 * task.yml or the task's name precedes, names what is missing. NULL: the language has no harness for tasks in KernelBot's form.
 	 */
 	int (*adopt)(void *self, const json_t *task, const json_t *files, json_t **ret_files, struct kettle_error *err);
 #endif

@@ -21,8 +21,12 @@
 #define UTILS "utils.py"
 #define OWN_UTILS "task_utils.py" /* eval_kernelbot.py loads it as the module utils */
 #define REFERENCE "reference.py"
+#define TASK "task.py"
 #define SUBMISSION "submission.py"
-/* What a file of a harness says that judges in a process without the submission, and one that reports every error. */
+/*
+ * What a file of a harness says that judges in a process without the submission, and one that reports every key. The
+ * task's own modules are no harness, so their comments promise nothing.
+ */
 #define JUDGES_APART "kettle-judging: referee"
 #define REPORTS_ALL "kettle-reports: complete"
 
@@ -48,7 +52,8 @@ static bool
 any_file_says(const json_t *files, const char *words)
 {
 	json_object_each(files, name, contents)
-		if (strstr(json_text_or_empty(contents, "text"), words))
+		if (strcmp(name, REFERENCE) != 0 && strcmp(name, TASK) != 0 &&
+			strstr(json_text_or_empty(contents, "text"), words))
 			return true;
 	return false;
 }
@@ -56,9 +61,10 @@ any_file_says(const json_t *files, const char *words)
 const char *
 kernelbot_judging(void *self, const json_t *task, const json_t *files, int gpu)
 {
+	/* Without a solver there is no other process. */
+	bool apart = kernelbot_is_adopted(task) || json_object_get(json_object_get(task, "config"), "solver");
 	(void)self;
-	(void)task;
-	if (any_file_says(files, JUDGES_APART) && !gpu)
+	if (apart && !gpu && any_file_says(files, JUDGES_APART))
 		return KETTLE_JUDGING_REFEREE;
 	return any_file_says(files, REPORTS_ALL) ? KETTLE_JUDGING_ONE_PROCESS : KETTLE_JUDGING_OWN;
 }
@@ -105,6 +111,13 @@ check_names(const json_t *task, const json_t *files, struct kettle_error *err)
 				"the task has a file `%s`, which is the name of a file of Kettle's harness; give the file another "
 				"name.",
 				one->name);
+	json_object_each(files, name, unused)
+		if (strncmp(name, HARNESS, strlen(HARNESS)) == 0)
+			return kettle_fail(err, KETTLE_EINVAL,
+				"the task has a file `%.200s`, and the folder `harness` is that of Kettle's harness; give the file "
+				"another "
+				"name.",
+				name);
 	if (json_object_get(files, OWN_UTILS))
 		return kettle_fail(err, KETTLE_EINVAL,
 			"the task has a file `" OWN_UTILS "`, the name that its `" UTILS

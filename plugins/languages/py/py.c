@@ -476,14 +476,14 @@ add_steps(struct plan_builder *builder)
 }
 
 /*
- * Whether the file is a helper of which every task has a copy. Imports and names in its functions say nothing about a
- * run, which may not call them.
+ * Whether the file is a helper of which every task has a copy, or every harness with a solver. Imports and names in its
+ * functions say nothing about a run, which may not call them.
  */
 static bool
-is_helper(const char *name)
+is_helper(const struct plan_builder *builder, const char *name)
 {
 	const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
-	return strcmp(base, "utils.py") == 0 || strcmp(base, "exchange.py") == 0;
+	return strcmp(base, "utils.py") == 0 || (builder->solver && strcmp(base, "exchange.py") == 0);
 }
 
 /* Whether the text has a line `import NAME` or `from NAME`, `indented` or not. */
@@ -506,7 +506,7 @@ static bool
 builder_imports(const struct plan_builder *builder, const char *module)
 {
 	json_object_each(builder->request->files, name, contents)
-		if (imports(json_text_or_null(contents, "text"), module, !is_helper(name)))
+		if (imports(json_text_or_null(contents, "text"), module, !is_helper(builder, name)))
 			return true;
 	return false;
 }
@@ -528,7 +528,7 @@ is_named(const struct plan_builder *builder, const char *word)
 {
 	size_t len = strlen(word);
 	json_object_each(builder->request->files, name, contents)
-		for (const char *text = json_text_or_empty(contents, "text"), *at = is_helper(name) ? "" : text;
+		for (const char *text = json_text_or_empty(contents, "text"), *at = is_helper(builder, name) ? "" : text;
 			 (at = strstr(at, word)); at++)
 			if ((at == text || !single_is_word(at[-1])) && !single_is_word(at[len]))
 				return true;

@@ -80,6 +80,35 @@ test_again(void **state)
 	assert_true(json_equal(once, again));
 }
 
+static const char remark[] = "The folder has a file that no source names.";
+
+static size_t
+count_remarks(const json_t *bundle)
+{
+	size_t found = 0;
+	json_array_each(json_object_get(bundle, "remarks"), one)
+		found += strcmp(json_string_value(one), remark) == 0;
+	return found;
+}
+
+/* Those of a bundle that was read here stay; what a client says does not count. */
+static void
+test_remarks(void **state)
+{
+	AUTO_JSON json_t *raw = make_bundle(YML), *clean = checked(raw, "kettle"), *read = checked(raw, NULL);
+	AUTO_JSON json_t *kept = NULL, *same = NULL;
+	(void)state;
+	json_object_set_new(raw, "remarks", json_pack("[s]", remark));
+	AUTO_JSON json_t *sent = checked(raw, "kettle");
+	assert_true(json_equal(clean, sent));
+	json_array_append_new(json_object_get(read, "remarks"), json_string(remark));
+	assert_int_equal(task_add_harness(languages, read, "kettle", &kept, NULL), 0);
+	assert_true(member_is(json_object_get(kept, "task"), "harness", "kettle"));
+	assert_int_equal(count_remarks(kept), 1);
+	assert_int_equal(task_add_harness(languages, read, NULL, &same, NULL), 0);
+	assert_ptr_equal(same, read);
+}
+
 static void
 test_refused(void **state)
 {
@@ -133,6 +162,7 @@ test_texts(void **state)
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_added),
 	cmocka_unit_test(test_again),
+	cmocka_unit_test(test_remarks),
 	cmocka_unit_test(test_refused),
 	cmocka_unit_test(test_texts),
 };
