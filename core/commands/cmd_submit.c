@@ -517,17 +517,22 @@ cmd_submit(const struct command_call *call, json_t **ret_result, struct kettle_e
 	return 0;
 }
 
-/* Adds to each device where the outputs of the board are checked and timed there; one that is not configured has no GPU. */
+/* Adds to each device where the outputs of the board are checked and timed there. */
 static int
 add_judging(const struct command_call *call, const struct board *board, json_t *devices, struct kettle_error *err)
 {
-	AUTO_JSON json_t *kept = NULL;
+	AUTO_JSON json_t *kept = NULL, *stored = NULL;
 	int rc = board_judging(call->db, board, &kept, err);
+	if (rc == 0)
+		rc = settings_units(call->db, &stored, err);
 	json_array_each(rc == 0 ? devices : NULL, device) {
 		const char *name = NULL;
 		const json_t *units = NULL;
+		AUTO_JSON json_t *known = json_array();
 		(void)board_configured_units(call->env, json_text_or_empty(device, "device"), &name, &units, NULL);
-		(void)json_object_set_new(device, "judging", json_string(judging_on(kept, json_array_get(units, 0))));
+		json_array_each(units, section)
+			json_array_append_new(known, known_unit(stored, name, section));
+		(void)json_object_set_new(device, "judging", json_string(judging_on(kept, known)));
 	}
 	return rc;
 }

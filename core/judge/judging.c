@@ -58,13 +58,25 @@ judging_shown(const json_t *kept)
 	return json_pack("[o, o]", shown_entry("CPU", cpu), shown_entry("GPU", gpu));
 }
 
-const char *
-judging_on(const json_t *kept, const json_t *unit)
+/* By its section of the configuration, and by what its machine once reported. */
+static bool
+has_gpu(const json_t *unit)
 {
 	static const char *const keys[] = {"gpu", "sm", "gfx"};
 	const json_t *expected = json_object_get(json_object_get(unit, "expect"), "gpu");
-	bool gpu = expected && !json_is_null(expected);
+	if ((expected && !json_is_null(expected)) || json_object_get(json_object_get(unit, "facts"), "gpu"))
+		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		gpu = gpu || (json_object_get(unit, keys[i]) && !json_is_null(json_object_get(unit, keys[i])));
+		if (json_object_get(unit, keys[i]) && !json_is_null(json_object_get(unit, keys[i])))
+			return true;
+	return false;
+}
+
+const char *
+judging_on(const json_t *kept, const json_t *units)
+{
+	bool gpu = json_array_size(units) == 0;
+	json_array_each(units, unit)
+		gpu = gpu || has_gpu(unit);
 	return judgings[find_judging(json_text_or_null(kept, gpu ? "gpu" : "cpu"))].word;
 }

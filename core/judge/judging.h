@@ -20,5 +20,8 @@ json_t *judging_of(const struct language *language, const json_t *task, const js
  * open}]. kept: as bundles keep it; NULL, of bundles that were made before: in one process. New reference. [any]
  */
 json_t *judging_shown(const json_t *kept);
-/* The word for a unit of a device, by its section of the configuration. Static. [any] */
-const char *judging_on(const json_t *kept, const json_t *unit);
+/*
+ * The word for a device, from its units: sections of the configuration, with the "facts" of their machines where these are
+ * known. That for GPUs if any unit has one, and if there is no unit, so that it never promises too much. Static. [any]
+ */
+const char *judging_on(const json_t *kept, const json_t *units);

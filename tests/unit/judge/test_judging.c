@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/xalloc.h"
 #include "tests/lib/unit_test.h"
 
 static const char *
@@ -55,9 +56,10 @@ test_devices(void **state)
 {
 	AUTO_JSON json_t *kept = json_pack("{s:s, s:s}", "cpu", "referee", "gpu", "one process");
 	static const struct {
-		const char *unit;
+		const char *units;
 		bool gpu;
 	} cases[] = {
+		{"", true},
 		{"{}", false},
 		{"{\"runner\": \"local\", \"cores\": \"1\"}", false},
 		{"{\"gpu\": null}", false},
@@ -66,13 +68,18 @@ test_devices(void **state)
 		{"{\"gfx\": \"gfx942\"}", true},
 		{"{\"expect\": {\"gpu\": \"H100\"}}", true},
 		{"{\"expect\": {\"cpu\": \"EPYC\"}}", false},
+		{"{\"runner\": \"ssh\", \"facts\": {\"cores\": 4}}", false},
+		{"{\"runner\": \"ssh\", \"facts\": {\"gpu\": {\"name\": \"H100\"}}}", true},
+		{"{}, {\"facts\": {\"gpu\": {}}}", true},
 	};
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		AUTO_JSON json_t *unit = json_loads(cases[i].unit, 0, NULL);
-		assert_string_equal(judging_on(kept, unit), cases[i].gpu ? "one process" : "referee");
+		AUTO_FREE char *text = xasprintf("[%s]", cases[i].units);
+		AUTO_JSON json_t *units = json_loads(text, 0, NULL);
+		assert_non_null(units);
+		assert_string_equal(judging_on(kept, units), cases[i].gpu ? "one process" : "referee");
 	}
-	assert_string_equal(judging_on(kept, NULL), "referee");
+	assert_string_equal(judging_on(kept, NULL), "one process");
 	assert_string_equal(judging_on(NULL, NULL), "one process");
 }
 
