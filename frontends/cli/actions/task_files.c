@@ -78,6 +78,9 @@ place(json_t *files, const char *folder, const char *source, json_t *contents, s
 	buf_adds(&path, folder);
 	if (files_resolve(&path, source) > 0 || path.len == 0)
 		return kettle_fail(err, KETTLE_EINVAL, "The task's source `%.200s` names no file.", source);
+	const json_t *other = json_object_get(files, path.data);
+	if (other && !json_equal(other, contents))
+		return kettle_fail(err, KETTLE_EINVAL, "The task has two different files at `%.200s`.", path.data);
 	if (json_object_set(files, path.data, contents) < 0)
 		return kettle_fail(err, KETTLE_EINTERNAL, "The answer has no contents of `%.200s`.", source);
 	return 0;

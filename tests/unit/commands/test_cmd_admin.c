@@ -249,6 +249,11 @@ test_export(void **state)
 		AUTO_JSON json_t *row = json_loadb(text, strcspn(text, "\n"), 0, NULL);
 		assert_true(json_is_object(row));
 	}
+	AUTO_FREE char *boards = read_file(path, "leaderboards.jsonl");
+	AUTO_JSON json_t *board = json_loadb(boards, strcspn(boards, "\n"), 0, NULL);
+	assert_string_equal(commands_text(board, "harness"), "task");
+	assert_string_equal(commands_text(board, "judging.cpu"), "one process");
+	assert_string_equal(commands_text(board, "judging.gpu"), "one process");
 	AUTO_FREE char *text = read_file(path, "submissions.jsonl");
 	AUTO_JSON json_t *row = json_loadb(text, strcspn(text, "\n"), 0, NULL);
 	AUTO_FREE char *code_path = NULL;
