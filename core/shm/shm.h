@@ -16,8 +16,9 @@ SHM_PUBLIC int kettle_flush(const void *memory, size_t bytes);
 /*
  * Enlarges the heap of the C library's malloc by `bytes` at the program break and lays the new free part over with the
  * bytes from `offset` on of a memfd, so that results which malloc puts there are in shared memory without a copy. Both
- * must be multiples of the page size. Of its pages only the first is touched, by malloc's own data. From now on malloc serves large requests from the heap
- * alone and never shrinks it (M_MMAP_MAX 0, M_TRIM_THRESHOLD -1); a caller may change the former again.
+ * must be multiples of the page size. Of its pages only the first is touched, by malloc's own data. From now on malloc
+ * serves large requests from the heap alone and never shrinks it (M_MMAP_MAX 0, M_TRIM_THRESHOLD -1); a caller may change
+ * the former again.
  * That part of the memfd then belongs to malloc, which keeps its own data there too: others may only read it.
  *
  * Returns the address of the first byte, which is that of `offset`; the memory is never released. NULL, with errno:

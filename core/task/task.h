@@ -20,8 +20,8 @@
  *    "judging": judging_of (judging.h)}
  *
  * With `harness: kettle` the files are those of the task and, under names of the language's, those of Kettle's harness.
- * `task` has every key of task.yml; absent ones have their default, `seed`, `harness` and `jit_cache` stay absent. `lang` is the language's own
- * name, whatever alias the file used. The hash covers language, configuration, cases, scoring, timeouts and the files'
+ * `task` has every key of task.yml; absent ones have their default, `seed`, `harness` and `jit_cache` stay absent. `lang`
+ * is the language's own name, whatever alias the file used. The hash covers language, configuration, cases, scoring, timeouts and the files'
  * contents; not description, templates and devices.
  */
 

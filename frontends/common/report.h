@@ -30,8 +30,8 @@ json_t *report_cases(const json_t *result, const char *kind, json_int_t most);
  */
 bool report_is_said_by_cases(const json_t *run);
 /*
- * How "timing" of a job was spent: [{"name", "meaning", "ns", "share": its percent, "at": those of the parts before, "number": of the
- * part}], in the order of time, and their sum. New reference.
+ * How "timing" of a job was spent: [{"name", "meaning", "ns", "share": its percent, "at": those of the parts before,
+ * "number": of the part}], in the order of time, and their sum. New reference.
  */
 json_t *report_timing(const json_t *timing, double *ret_ns);
 /* Decodes a profile's report in a result: base64 with `*` in place of `/`. New string; NULL: it is empty or invalid. */

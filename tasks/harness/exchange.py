@@ -163,7 +163,6 @@ class Memory:
                 return address - start + at
         return None
 
-
     def lay(self, structure, sizes, late):
         """For the referee: says where structure and buffers of an input are, and where they are; None: there is no room."""
         begin = PAGE + PAGE * (int.from_bytes(os.urandom(2), "little") % SHIFTS)

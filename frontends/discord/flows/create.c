@@ -29,9 +29,9 @@ struct creations {
 };
 
 /*
- * One creation. form: {"id", "user", "begun", "name", "deadline", "file": {"filename", "url"}, "force"?: true, "harness"?, "known"?: names of
- * devices, "devices"?: those that were chosen, "languages"?: those that fit the file, of which one is being chosen, "lang"?:
- * that one}.
+ * One creation. form: {"id", "user", "begun", "name", "deadline", "file": {"filename", "url"}, "force"?: true, "harness"?,
+ * "known"?: names of devices, "devices"?: those that were chosen, "languages"?: those that fit the file, of which one is
+ * being chosen, "lang"?: that one}.
  */
 struct creation {
 	unsigned references;

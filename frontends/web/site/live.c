@@ -18,8 +18,8 @@
 /* ---- over time ---- */
 
 /*
- * Makes the rows of a table from points, the newest first, each with its difference from the record before, as `percent`, and what of
- * it may be read. New reference.
+ * Makes the rows of a table from points, the newest first, each with its difference from the record before, as `percent`,
+ * and what of it may be read. New reference.
  */
 static json_t *
 rows_of(const json_t *points, const char *user, bool code_open)
