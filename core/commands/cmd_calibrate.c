@@ -153,7 +153,10 @@ boards_ended(struct calibration_run *c, const char *error)
 	conclude(c, NULL);
 }
 
-/* The calibrations of its boards' tasks stay, unless the machine has changed. */
+/*
+ * The calibrations of its boards' tasks stay, unless the machine has changed; so do times that no task measures any more,
+ * since a board keeps the harness with which it was made.
+ */
 static int
 store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 {
@@ -165,8 +168,11 @@ store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 						 json_text_or_empty(calibrate_unit(c), "unit"), "names", json_object_get(c->found, "names"));
 	int rc = settings_unit_calibration(db, device, key, &before, err);
 	json_t *tasks = json_object_get(before, "tasks");
-	if (rc == 0 && tasks && !calibration_machine_changed(before, c->machine))
-		(void)json_object_set(c->found, "tasks", tasks);
+	if (rc == 0 && json_is_object(before) && !calibration_machine_changed(before, c->machine)) {
+		calibration_keep_names(c->found, before);
+		if (tasks)
+			(void)json_object_set(c->found, "tasks", tasks);
+	}
 	if (rc == 0)
 		rc = calibrate_boards_prune(db, c->found, err);
 	if (rc == 0)

@@ -142,8 +142,7 @@ calibrate_store_parts(struct db *db, void *arg, struct kettle_error *err)
 	if (rc < 0)
 		return rc;
 	if (json_is_object(before) && !calibration_machine_changed(before, c->machine)) {
-		(void)json_object_update_missing(json_object_get(partial, "names"), json_object_get(before, "names"));
-		(void)json_object_update_missing(json_object_get(partial, "spreads"), json_object_get(before, "spreads"));
+		calibration_keep_names(partial, before);
 		json_t *tasks = json_object_get(before, "tasks");
 		if (tasks)
 			(void)json_object_set(partial, "tasks", tasks);

@@ -98,21 +98,22 @@ seconds(double ns)
 }
 
 /*
- * A case in seconds, with its interval of 95 %: of a plain mean from its standard error, of a ratio to a calibrator
- * from the harness's report, if such intervals are known to hold. NULL: it has no time. New reference.
+ * A case in seconds, with its interval of 95 %: of a plain mean from its standard error, of a ratio to a calibrator and
+ * of sessions from the harness's report, if such intervals are known to hold. NULL: it has no time. New reference.
  */
 static json_t *
 read_case(const json_t *result, size_t index)
 {
 	double mean = result_number(result, index, "mean"), error = result_number(result, index, "err"), low = NAN,
 		   high = NAN;
-	const char *calibrator = result_value(result, "benchmark", index, "calibrator");
+	bool plain = !result_value(result, "benchmark", index, "calibrator") &&
+				 !result_value(result, "benchmark", index, "sessions");
 	if (!(mean > 0))
 		return NULL;
-	if (score_interval_is_known(calibrator)) {
+	if (score_interval_is_known(result, index)) {
 		low = result_number(result, index, "low");
 		high = result_number(result, index, "high");
-	} else if (!calibrator && error > 0) {
+	} else if (plain && error > 0) {
 		low = mean - NORMAL_95 * error;
 		high = mean + NORMAL_95 * error;
 	}

@@ -208,6 +208,20 @@ calibration_spreads(const json_t *ratios, json_t *spreads)
 
 /* ---- tasks ---- */
 
+void
+calibration_keep_names(json_t *calibration, const json_t *before)
+{
+	json_t *names = json_object_get(calibration, "names"), *spreads = json_object_get(calibration, "spreads");
+	json_object_each(json_object_get(before, "names"), name, ns) {
+		if (json_object_get(names, name) || json_object_size(names) >= CALIBRATION_NAMES_MAX)
+			continue;
+		json_t *spread = json_object_get(json_object_get(before, "spreads"), name);
+		(void)json_object_set(names, name, ns);
+		if (spread)
+			(void)json_object_set(spreads, name, spread);
+	}
+}
+
 bool
 calibration_has_task(const json_t *calibration, const char *hash)
 {

@@ -2,9 +2,10 @@
 /*
  * The speed of a unit: the time of each harness's calibrator on it. Pure.
  *
- * A harness times a fixed piece of work, its calibrator, beside every call of a submission; a score is their ratio
- * times what the calibrator takes on the unit when it is quiet. That time is measured once, by device.calibrate, and
- * kept, and with it how much that ratio differs between runs of one and the same work, which no run can see by itself:
+ * A harness times fixed pieces of work beside every call of a submission. With a calibrator a score is their ratio
+ * times what the calibrator takes on the unit when it is quiet; with probes a score is a plain time, of those calls beside
+ * which they took about as long as then. Those times are measured once, by device.calibrate, and kept, and with them how
+ * much such ratios or times differ between runs of one and the same work, which no run can see by itself:
  *   {"names": {NAME: ns}, "spreads": {NAME: part of the ratio}, "machine": {"cpu", "cores", "memory"}, "at": ISO time,
  *    "tasks": {HASH: {NAME: ns}}}
  * An interrupted calibration has the times of some of the shipped tasks, and beside them "parts": {TASK: {"hash", "names",
@@ -64,6 +65,8 @@ json_t *calibration_medians(const json_t *samples);
  * already, the larger one stays. [any]
  */
 void calibration_spreads(const json_t *ratios, json_t *spreads);
+/* Adds the names and spreads of an earlier calibration that it lacks, as far as there is room. [any] */
+void calibration_keep_names(json_t *calibration, const json_t *before);
 /* Whether a task of that hash was measured, with calibrators of its own or without. [any] */
 bool calibration_has_task(const json_t *calibration, const char *hash);
 /*

@@ -26,6 +26,7 @@ static const char *const unique_keys[] = {
 	"^test\\.[0-9]+\\.(spec|status|error|message)$",
 	"^benchmark\\.[0-9]+\\.(spec|status|error|runs|mean|std|err|best|worst|low|high|report|compiled)$",
 	"^benchmark\\.[0-9]+\\.(ratio|calibrator|calibrator-ns|calibrated|calibrators|ratios|raw-mean)$",
+	"^benchmark\\.[0-9]+\\.(sessions|dropped|busy)$",
 };
 
 /* The kinds of run, by the harness's names for them. */

@@ -73,6 +73,20 @@ compare_best(const json_t *result, size_t index, double mean, struct kettle_erro
 		index + 1);
 }
 
+/*
+ * In no session was the machine calm enough: other work has taken the device's time, or the submission's own has. The
+ * report does not show which, so the run counts neither as a score nor against its participant.
+ */
+static int
+check_calm(const json_t *result, size_t index, struct kettle_error *err)
+{
+	return result_value(result, "benchmark", index, "busy")
+			   ? kettle_fail(err, KETTLE_EUNAVAIL,
+					 "the machine was busy with other work during nearly all calls, so benchmark %zu has no score.",
+					 index + 1)
+			   : 0;
+}
+
 /* The keys of a calibrating harness, as far as they are present: finite times above zero, and a name. */
 static int
 check_calibrator(const json_t *result, size_t index, double mean, struct kettle_error *err)
@@ -113,20 +127,22 @@ read_bounds(const json_t *result, size_t index, double mean, struct bounds *ret_
 }
 
 static bool
-is_of_kind(const char *calibrator, const struct score_interval_kind *kinds)
+is_of_kind(const json_t *result, size_t index, const struct score_interval_kind *kinds)
 {
-	for (; calibrator && kinds->calibrator; kinds++) {
-		size_t len = strlen(kinds->calibrator);
-		if (strncmp(calibrator, kinds->calibrator, len) == 0 && (!calibrator[len] || calibrator[len] == '-'))
+	const char *sessions = result_value(result, "benchmark", index, "sessions"),
+			   *method = sessions ? SCORE_SESSIONS : result_value(result, "benchmark", index, "calibrator");
+	for (; method && kinds->method; kinds++) {
+		size_t len = strlen(kinds->method);
+		if (strncmp(method, kinds->method, len) == 0 && (!method[len] || method[len] == '-'))
 			return true;
 	}
 	return false;
 }
 
 bool
-score_interval_is_known(const char *calibrator)
+score_interval_is_known(const json_t *result, size_t index)
 {
-	return is_of_kind(calibrator, score_interval_kinds);
+	return is_of_kind(result, index, score_interval_kinds);
 }
 
 static int
@@ -139,10 +155,12 @@ read_benchmark(const json_t *result, size_t index, const struct score_interval_k
 	if (rc == 0)
 		rc = check_calibrator(result, index, mean, err);
 	if (rc == 0)
+		rc = check_calm(result, index, err);
+	if (rc == 0)
 		rc = read_bounds(result, index, mean, &bounds, err);
 	if (rc)
 		return rc;
-	bounds.known = bounds.known && is_of_kind(result_value(result, "benchmark", index, "calibrator"), kinds);
+	bounds.known = bounds.known && is_of_kind(result, index, kinds);
 	*ret_mean = mean;
 	bounds.low = fmax(bounds.low, mean / WIDEST);
 	bounds.high = fmin(bounds.high, mean * WIDEST);

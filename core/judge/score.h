@@ -11,26 +11,28 @@ struct score {
 	double value, low, high;
 };
 
+#define SCORE_SESSIONS "sessions" /* the method of a harness that times sessions, each in a process of its own */
+
 /*
  * A kind of harness and device whose intervals were shown by a benchmark to hold 93 to 97 % of further runs.
- * calibrator: the beginning of its calibrators' names, which tells both, as in `cpu-c-1`.
+ * method: SCORE_SESSIONS, or the beginning of its calibrators' names, which tells both, as in `cpu-c-1`.
  */
 struct score_interval_kind {
-	const char *calibrator, *benchmark;
+	const char *method, *benchmark;
 };
-/* All that are known, up to one without a calibrator. */
+/* All that are known, up to one without a method. */
 extern const struct score_interval_kind score_interval_kinds[];
-/* Whether a calibrator (NULL: none) is of one of them. [any] */
-bool score_interval_is_known(const char *calibrator);
+/* Whether a benchmark of a result is of one of them. [any] */
+bool score_interval_is_known(const json_t *result, size_t index);
 
 /*
  * Combines benchmark.i.mean (ns), i from 0 to count - 1, as the task's ranking_by says ("last", "mean" or "geom"), and
- * where every benchmark.i.calibrator is of a kind in `kinds` their intervals, benchmark.i.low and high; errors of
+ * where every benchmark is of a kind in `kinds` their intervals, benchmark.i.low and high; errors of
  * several benchmarks add up in squares, and none reaches further than to half and to twice the mean. EINVAL: a mean is
  * missing, no number, not finite or below 1 ns; low and high are not two such numbers around it; the calibrator, ratio,
  * calibrator-ns or raw-mean is present and not valid; with a calibrator, a mean below half of the best call, and the
  * value that the run itself measured (ratio times calibrator-ns) is below it too, or missing. EUNAVAIL: only the
- * calibrated mean is below that half, so the machine has changed since it was calibrated. The sentence completes "the …
+ * calibrated mean is below that half, so the machine has changed since it was calibrated, or the machine was busy. The sentence completes "the …
  * run is void: ", that of EUNAVAIL "The machine could not time the … run: ". [any]
  */
 int score_read(const json_t *result, size_t count, const char *ranking_by, const struct score_interval_kind *kinds,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The native part of a step's processes that share memory: cold caches, and a heap whose results are shared. */
+/* The native part of a step's processes that share memory: cold caches, probes of a calm machine, and a heap whose results are shared. */
 /*
  * Theory of operation
  *
@@ -33,8 +33,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __x86_64__
@@ -98,6 +100,71 @@ kettle_flush(const void *memory, size_t bytes)
 }
 
 #endif
+
+/* ---- probes ---- */
+
+#define CHAIN_STEPS 12000 /* about 11 µs, as the tile: what clocks resolve is a small part of it */
+#define TILE_SIDE 32      /* three of them are in the first cache */
+#define TILE_ROUNDS 5
+#define READ_BYTES ((size_t)128 << 10)
+#define READ_STEP 64
+
+typedef float lanes __attribute__((vector_size(16)));
+#define TILE_LANES (TILE_SIDE * sizeof(float) / sizeof(lanes))
+
+static uint64_t
+now_ns(void)
+{
+	struct timespec now;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void
+chain(void)
+{
+	static volatile double factor = 1.0000001; /* nothing is computed beforehand */
+	double by = factor, value = 1;
+	for (int i = 0; i < CHAIN_STEPS; i++)
+		value *= by;
+	__asm__ volatile("" : : "m"(value)); /* nothing is left out */
+}
+
+static void
+tile(int rounds)
+{
+	static float left[TILE_SIDE][TILE_SIDE];
+	static lanes right[TILE_SIDE][TILE_LANES], product[TILE_SIDE][TILE_LANES];
+	for (int row = 0; row < rounds * TILE_SIDE; row++) {
+		lanes sums[TILE_LANES] = {0}; /* in registers */
+		for (size_t k = 0; k < TILE_SIDE; k++)
+#pragma GCC unroll 8
+			for (size_t j = 0; j < TILE_LANES; j++)
+				sums[j] += left[row % TILE_SIDE][k] * right[k][j];
+		memcpy(product[row % TILE_SIDE], sums, sizeof(sums));
+		__asm__ volatile("" : : "r"(product), "r"(left), "r"(right) : "memory"); /* all of it is done, each time */
+	}
+}
+
+void
+kettle_probe(uint64_t ns[3])
+{
+	static volatile char cold[READ_BYTES];
+	uint64_t start = now_ns();
+	chain();
+	ns[0] = now_ns() - start;
+	tile(1); /* into the cache */
+	start = now_ns();
+	tile(TILE_ROUNDS);
+	ns[1] = now_ns() - start;
+	for (size_t at = 0; at < READ_BYTES; at += READ_STEP)
+		cold[at] = 1; /* pages that were never written are all the same one */
+	(void)kettle_flush((const void *)cold, READ_BYTES);
+	start = now_ns();
+	for (size_t at = 0; at < READ_BYTES; at += READ_STEP)
+		(void)cold[at];
+	ns[2] = now_ns() - start;
+}
 
 /* ---- the heap ---- */
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define SHM_PUBLIC __attribute__((visibility("default")))
 
@@ -12,6 +13,14 @@
  * has no instruction for it that a program may use. [any]
  */
 SHM_PUBLIC int kettle_flush(const void *memory, size_t bytes);
+
+/*
+ * How many ns three fixed pieces of work take now, which take longer beside other work: [0] multiplications that wait for each other,
+ * which only the core's frequency and what is run in its place slow down; [1] as much arithmetic as the core can do, which suffers from
+ * another thread of the same core, too; [2] reading memory that is in no cache, which suffers from all that use the memory (where
+ * kettle_flush has no instruction, it comes from a cache). About 50 µs together. [one thread at a time]
+ */
+SHM_PUBLIC void kettle_probe(uint64_t ns[3]);
 
 /*
  * Enlarges the heap of the C library's malloc by `bytes` at the program break and lays the new free part over with the

@@ -98,7 +98,7 @@ json_t *
 report_cases(const json_t *result, const char *kind, json_int_t most)
 {
 	static const char *const names[] = {"spec", "status", "error", "message", "report", "mean", "raw-mean", "std",
-		"best", "worst", "runs", "err", "ratio", "calibrated", "compiled"};
+		"best", "worst", "runs", "err", "ratio", "calibrated", "compiled", "sessions", "dropped"};
 	json_t *cases = json_array();
 	AUTO_JSON json_t *seen = json_object();
 	json_int_t count = value_case_count(result, kind);
@@ -158,13 +158,21 @@ report_compiled(const struct term *term, const json_t *cases)
 	}
 }
 
+/* Names what was timed and does not count. */
+static void
+report_dropped(const struct term *term, const json_t *cases)
+{
+	json_array_each(cases, one)
+		template_put(term, "{dropped?    calls that do not count, of {runs}: {dropped}: {spec}\n}", one, NULL);
+}
+
 /* Explains why a mean is uncertain, and what would help. */
 static void
 report_wide(const struct term *term, const json_t *cases)
 {
 	json_array_each(cases, one) {
 		double runs = value_number(one, "runs");
-		if (isfinite(value_number(one, "ratio")) ||
+		if (isfinite(value_number(one, "ratio")) || isfinite(value_number(one, "sessions")) ||
 			!(value_number(one, "err") > REPORT_WIDE * value_number(one, "mean")))
 			continue;
 		fputs("    ", term->out);
@@ -203,6 +211,8 @@ report_benchmarks(const struct term *term, const json_t *cases, bool verbose)
 			"    uncalibrated: the device is not calibrated for this leaderboard, so its times vary more\n", term->out);
 	report_compiled(term, cases);
 	report_wide(term, cases);
+	if (verbose)
+		report_dropped(term, cases);
 	json_array_each(cases, one) {
 		if (!member_is(one, "status", "fail"))
 			continue;

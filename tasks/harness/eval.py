@@ -69,18 +69,16 @@ taken where its time on the quiet device is known (its name holds `-own-` and a 
 """
 import gc
 import os
-import select
 import sys
 from _blake2 import blake2b
-from binascii import crc32
 from time import perf_counter_ns as now_ns
 
 import exchange
 import utils
-from exchange import ENDED, FACTS, INTRUDED, MALFORMED, PROFILE, Pipes, Raised, SolverFailed
-from utils import MAX_MESSAGE, MAX_TIMES, MORE, OWN, WATCHED, WORD, BadCase, at_call, described, estimate, in_order
-from utils import on_one_line, parse_case, print_exception, references_of, score_of, seed_of, take_number, verdict_of
-from utils import write_all
+from exchange import FACTS, INTRUDED, MALFORMED, MAX_ANSWER, PROFILE, Pipes, Raised, Solver, SolverFailed
+from utils import LEAST_CALM, MAX_MESSAGE, MAX_TIMES, MORE, WATCHED, WORD, BadCase, Call, Counted, Floors, at_call, described
+from utils import keys_of_calls, keys_of_sessions, on_one_line, parse_case, print_exception, references_of, seed_of
+from utils import take_number, verdict_of, write_all
 
 PASSED, IMPORT_FAILED, USAGE, NO_DEVICE, NO_CHANNEL, TEST_FAILED, BAD_CASE = 0, 1, 2, 110, 111, 112, 113
 
@@ -91,18 +89,26 @@ WARMUP_CALLS = 3  # threads started, pages touched, clock frequency up
 # How often the submission is called, by mode: in a test; else to warm up, and timed, at least and at most.
 CALLS = {"test": (1,), "benchmark": (WARMUP_CALLS, BENCHMARK_MIN_CALLS, MAX_CALLS),
          "leaderboard": (WARMUP_CALLS, RANKED_MIN_CALLS, MAX_CALLS), "profile": (2,)}
-MAX_ANSWER = 1 << 20  # bytes
 MAX_CALIBRATORS, MAX_NAME = 16, 64  # of an answer; characters of a calibrator's name
-END_MS = 200  # from the end of one descriptor of a process that ends to that of another
 MUCH_FREE = 0.8  # of a device's memory: less has been left when something else holds it
 LOST_DEVICE = "torch found no usable device in the process of the submission"
 
-# Limits, in seconds for each benchmark line, everything but warming up included. A task's reference.py may set its own.
-BENCHMARK_SECONDS, RANKED_SECONDS = 2.0, 6.0
-NARROW = 0.001  # half of the interval, of the mean: enough
+FRESH = ", with fresh inputs"
+
+# Limits in seconds, everything but warming up included: on GPUs of each benchmark, else of all together. A task's
+# reference.py may set them for each.
+SECONDS, ALL_SECONDS = {"benchmark": 2.0, "leaderboard": 6.0}, {"benchmark": 1.0, "leaderboard": 2.0}
+NARROW = 0.001  # on GPUs: half of the interval, of the mean: enough
+
+# Where the referee judges. More sessions tell more than more calls (T. Kalibera and R. Jones, Rigorous benchmarking in
+# reasonable time, ISMM 2013): what differs from process to process, such as where memory lies, no session sees by itself.
+SESSIONS, FEW_SESSIONS, MAX_SESSIONS = {"benchmark": 1, "leaderboard": 8}, 3, 16
+SESSION_SECONDS, CALM_CALLS = 0.1, 30  # where a session ends
+FEW_CALLS, SINGLE_CALLS = 3, 10  # at least, of a session, and of a single one
+WARM_SECONDS, LONG_FIRST, LONG_SESSION = 0.1, 0.5, 4.0  # of warming up; of a first call; of one of at least FEW_SESSIONS
+PATIENCE = 4  # how many times as long a busy machine is waited for
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
 LEAST_NS = 1000  # ns that a call takes at least
-FREE_REPEATS = 16  # calls that are repeated because something else ran, besides one for each that counts
 OWN_FILES = {(os.path.dirname(os.path.abspath(__file__)), name)
              for name in ("eval.py", "eval_single.py", "solver.py", "exchange.py")}
 stderr_fd = 2  # of tracebacks; in the solver a descriptor that the submission does not know
@@ -173,13 +179,12 @@ def print_traceback(error):
 
 
 class Task:
-    """What calls are judged with: generate(case), check(data, output), and calibrator(data) or None. seconds: of a
-    benchmark line, by mode."""
+    """What calls are judged with: generate(case) and check(data, output). seconds: by mode, of a benchmark, or None."""
 
     def __init__(self, generate, check, reference):
-        self.generate, self.check, self.calibrator = generate, check, getattr(reference, "calibrator", None)
-        self.seconds = {"benchmark": getattr(reference, "BENCHMARK_SECONDS", BENCHMARK_SECONDS),
-                        "leaderboard": getattr(reference, "RANKED_SECONDS", RANKED_SECONDS)}
+        self.generate, self.check = generate, check
+        self.seconds = {"benchmark": getattr(reference, "BENCHMARK_SECONDS", None),
+                        "leaderboard": getattr(reference, "RANKED_SECONDS", None)}
 
 
 def load_task():
@@ -194,22 +199,13 @@ def load_task():
 
 # ---- Calls ----
 
-class Call:
-    """The result of a call. beats: of the calibrators; disturbed: something else had the core; own_failed: it was the
-    task's own calibrator that failed."""
-    ns, beats, disturbed, own_failed, error = 0, (), False, False, ""
-
-
 class Case:
     """A case: its values, and what one call of it is. kernel: how custom_kernel is called: a Remote, or a Local of
     solver.py."""
 
-    def __init__(self, task, clock, kernel, line, seed, key):
-        self.task, self.clock, self.kernel, self.values = task, clock, kernel, parse_case(line)
-        own = (f"{clock.calibrators[0].rpartition('-')[0]}{OWN}{crc32(line.encode()):08x}",) if task.calibrator else ()
-        self.calibrators = (*clock.calibrators, *own)
+    def __init__(self, task, kernel, line, seed, key):
+        self.task, self.kernel, self.values = task, kernel, parse_case(line)
         self.seed, self.key = int(seed) if "seed" in self.values else None, key
-        self.repeats = 0
 
     def input(self, n):
         values = dict(self.values)
@@ -221,33 +217,14 @@ class Case:
             print_traceback(error)
             raise BadCase(f"generate_input raised {described(error)}") from None
 
-    def in_any_order(self, first, second):
-        """Two inputs, made in random order, so that which memory each gets is random."""
-        if by_chance():
-            return self.input(first), self.input(second)
-        return tuple(reversed((self.input(second), self.input(first))))
-
-    def call(self, n, times=0, counts=False):
-        """The whole of the n-th call: inputs, the calibrators (so often in a row; 0: not), the call, copy, check. A right one
-        that counts, but beside which something else ran, is repeated with another input, as long as such are not too many."""
-        call = self.attempt(n, times)
-        while counts and not call.error and not self.kernel.quiet and self.repeats < FREE_REPEATS + n:
-            self.repeats += 1
-            call = self.attempt(n + (self.repeats << 32), times)
-        return call
-
-    def attempt(self, n, times):
+    def call(self, n, times=0):
+        """The whole of the n-th call: input, calibrators (so often in a row) or probes (0: none), the call, copy, check."""
         shift = bytes(PAGE * (int.from_bytes(os.urandom(2), "little") % MAX_SHIFT))  # what comes next lies further on
-        others = None
-        if times and self.task.calibrator:
-            # Another input: its output stays in memory, and must be right for no call.
-            data, others = self.in_any_order(n, -1 - n)
-        else:
-            data = self.input(n)
-        call = Call()
+        data, call = self.input(n), Call()
         kept = self.kernel.load(data)
+        gc.disable()
         try:
-            output = self.timed(call, others, times)
+            output = self.kernel.timed(call, times)
         except Raised as error:
             call.error = str(error)
             return call
@@ -255,43 +232,13 @@ class Case:
             raise
         except BaseException as error:
             print_traceback(error)
-            # A library that can start no thread sends SIGINT to its process.
-            if call.own_failed and (self.kernel.apart or isinstance(error, Exception)):
-                raise BadCase(f"the task's calibrator raised {described(error)}") from None
             call.error = f"custom_kernel raised {described(error)}"
             return call
+        finally:
+            gc.enable()
         del shift
         call.error = self.judged(kept, output)
         return call
-
-    def timed(self, call, others, times):
-        """A copy of the call's output. others: what the task's own calibrator works on; None: it does not."""
-        gc.disable()
-        try:
-            before, own, own_first = 0, (), by_chance()
-            if times:
-                self.clock.prepare(self.kernel.places_of(others))
-                before = times_interrupted()
-                call.beats = self.clock.calibrate(times)
-            if others is not None and own_first:
-                own = self.own(call, others)
-            disturbed = times and times_interrupted() != before
-            call.ns, output = self.kernel.timed(self.clock if times else None)
-            before = times_interrupted()
-            if others is not None and not own_first:
-                own = self.own(call, others)
-            call.beats = (*call.beats, *own)
-            call.disturbed = times and (disturbed or times_interrupted() != before)
-            return output
-        finally:
-            gc.enable()
-
-    def own(self, call, data):
-        """What the task's own calibrator takes, in ns."""
-        call.own_failed = True
-        took = max(1, self.clock.timed(self.task.calibrator, data)[0])
-        call.own_failed = False
-        return (took,)
 
     def judged(self, kept, output):
         try:
@@ -317,10 +264,6 @@ class Case:
         return False
 
 
-def by_chance():
-    return bool(os.urandom(1)[0] & 1)
-
-
 def times_interrupted():
     """How often a core was taken from the process so far."""
     from resource import RUSAGE_SELF, getrusage
@@ -336,33 +279,30 @@ def run_calls(case, count):
     return "pass", case.kernel.facts()[0]
 
 
-def measure(case, warmup, least, most, seconds):
-    """The fields of an answer: the times of the calls and of the calibrators beside them, and how much was compiled
-    meanwhile, or what was wrong."""
-    calls, names, times, start, look = [], case.calibrators, 1, 0, least
+def measure(case, names, warmup, least, most, seconds):
+    """The fields of an answer: the times of the calls and of the calibrators, with these names, beside them, and how much was
+    compiled meanwhile, or what was wrong."""
+    calls, times, start, look = [], 1, 0, least
     references = references_of(os.environ.get("KETTLE_CALIBRATION", ""))
     for n in range(warmup + most):
-        call = case.call(n, times, n >= warmup)
+        call = case.call(n, times)
         if call.error:
-            return "fail", at_call(call.error, n, ", with fresh inputs")
+            return "fail", at_call(call.error, n, FRESH)
         if n < warmup:
-            if not case.task.calibrator:
-                times = max(1, min(MAX_TIMES, call.ns // sum(call.beats)))
+            times = max(1, min(MAX_TIMES, call.ns // sum(call.beside))) if call.beside else 1
             case.kernel.facts()
             start = now_ns()
             continue
         calls.append(call)
         if len(calls) < least or (now_ns() - start < seconds * 1e9 and len(calls) < look):
             continue
-        fields = [[call.ns for call in calls], *map(list, zip(*(call.beats for call in calls)))]
-        beats = in_order(dict(zip(names, fields[1:])), references)
-        keys = estimate(fields[0], beats, [call.disturbed for call in calls], {})
+        keys = keys_of_calls(calls, names, references)
         if now_ns() - start >= seconds * 1e9 or keys["high"] - keys["low"] < 2 * NARROW * keys["mean"]:
             break
         look = len(calls) * 9 // 8 + 1  # looking costs the more, the more there are
-    samples, *beats = [",".join(map(str, field)) for field in fields]
-    compiled = case.kernel.facts()[1]
-    return "times", " ".join(names), samples, "".join(str(int(bool(call.disturbed))) for call in calls), *beats, compiled
+    beats = [",".join(map(str, times)) for times in zip(*(call.beside for call in calls))]
+    flags = "".join(str(int(call.interrupted)) for call in calls)
+    return "times", " ".join(names), ",".join(str(call.ns) for call in calls), flags, *beats, case.kernel.facts()[1]
 
 
 def profile(case):
@@ -371,7 +311,6 @@ def profile(case):
     if error:
         return "fail", error
     case.kernel.load(case.input(0))
-    case.clock.prepare()
     try:
         return "report", case.kernel.profile()
     except Raised as failure:
@@ -382,35 +321,126 @@ class Judge:
     """Answers requests, wherever that is done: in this process, or, on GPUs, in the solver."""
 
     def __init__(self, task, clock, kernel):
-        self._task, self._clock, self._kernel, self.repeats = task, clock, kernel, 0
+        self.task, self.clock, self.kernel = task, clock, kernel
 
-    def answer(self, mode, counts, line, seed, key):
+    def case(self, line, seed, key):
+        return Case(self.task, self.kernel, line, seed, key)
+
+    def answer(self, mode, counts, *case):
         """The fields of the answer."""
-        counts = list(map(int, counts.split(",")))
-        case = Case(self._task, self._clock, self._kernel, line, seed, key)
+        counts, case = list(map(int, counts.split(","))), self.case(*case)
         if mode == "test":
             return run_calls(case, *counts)
         if mode == "profile":
             return profile(case)
-        answer = measure(case, *counts, self._task.seconds[mode])
-        self.repeats = case.repeats
-        return answer
+        return measure(case, self.clock.calibrators, *counts, self.task.seconds[mode] or SECONDS[mode])
+
+
+class Sessions:
+    """The benchmarks of a run where this process judges: each is timed in the same sessions, of a fresh solver each."""
+
+    def __init__(self, judge, mode, warmup, cases):
+        self._kernel, self._warmup, self._cases = judge.kernel, warmup, [judge.case(*case) for case in cases]
+        self._floors = Floors(references_of(os.environ.get("KETTLE_CALIBRATION", "")))
+        self._seconds = judge.task.seconds[mode] or ALL_SECONDS[mode] / len(cases)  # of each benchmark
+        self._wanted, self._single, self._calm = SESSIONS[mode], judge.kernel.only or SESSIONS[mode] == 1, 0
+        self._calls, self._compiled = [[] for _ in cases], [0 for _ in cases]  # of each benchmark
+        self._errors, self._at = ["" for _ in cases], 0
+
+    def run(self):
+        """Until the times are known well enough, something is wrong, or time is over."""
+        start, longest, number = now_ns(), 0, 0
+        try:
+            while number == 0 or self._goes_on(number, longest, (now_ns() - start) / 1e9):
+                began = now_ns()
+                if number:
+                    self._kernel.begin_again()
+                for self._at in range(len(self._cases)):
+                    self._session(number)
+                longest, number = max(longest, (now_ns() - began) / 1e9), number + 1
+        except SolverFailed as failure:
+            self._errors[self._at] = str(failure)
+            return
+        self._at = len(self._cases)
+
+    def _goes_on(self, number, longest, elapsed):
+        """Whether there is another session, after so many."""
+        if self._single or any(self._errors):
+            return False
+        valid = sum(all(Counted(calls[i], self._floors).calm for calls in self._calls) for i in range(number))
+        valid = valid if self._floors.known else number
+        allowed = self._seconds * len(self._cases)
+        if valid == self._wanted or number == MAX_SESSIONS:
+            return False
+        if elapsed + longest <= allowed:
+            return True
+        return valid < FEW_SESSIONS and longest <= LONG_SESSION and elapsed + longest <= max(allowed, LONG_SESSION) * PATIENCE
+
+    def _session(self, number):
+        """The calls of one benchmark in one session."""
+        case, began, first, calls = self._cases[self._at], now_ns(), number << 32, []
+        self._calls[self._at].append(calls)
+        for n in range(self._warmup):
+            if not self._is_right(case.call(first + n, 1), n):
+                return
+            if number == 0 and n == 0 and (now_ns() - began) / 1e9 > LONG_FIRST:
+                self._single = True  # what a first call compiles, others would compile again
+            if (now_ns() - began) / 1e9 > WARM_SECONDS:
+                break
+        self._kernel.facts()
+        self._calm, start = 0, now_ns()
+        while not self._is_enough(len(calls), (now_ns() - start) / 1e9):
+            call = case.call(first + self._warmup + len(calls), 1)
+            if not self._is_right(call, self._warmup + len(calls)):
+                return
+            calls.append(call)
+            self._floors.add(call.beside)
+            self._calm += not (call.lost or call.interrupted) and self._floors.disturbance(call.beside) <= 1
+        self._compiled[self._at] += int(self._kernel.facts()[1])
+
+    def _is_right(self, call, n):
+        self._errors[self._at] = call.error and at_call(call.error, n, FRESH)
+        return not call.error
+
+    def _is_enough(self, count, elapsed):
+        """Whether a session has called a benchmark often enough, of which so many calls were calm."""
+        share = self._seconds if self._single else min(SESSION_SECONDS, self._seconds / self._wanted)
+        if count < FEW_CALLS or (self._single and count < SINGLE_CALLS and elapsed < share * PATIENCE):
+            return False
+        if elapsed >= share:
+            return self._calm * LEAST_CALM >= count or elapsed >= share * PATIENCE
+        return self._calm >= (MAX_CALLS if self._single else CALM_CALLS)
+
+    def result(self, i):
+        """What was wrong with a benchmark ('': nothing), its keys, and whether the solver has failed in it."""
+        if self._errors[i]:
+            return self._errors[i], {}, self._at == i
+        keys = keys_of_sessions([calls for calls in self._calls[i] if calls], self._floors)
+        return "", {**({"compiled": self._compiled[i]} if self._compiled[i] else {}), **keys}, False
 
 
 # ---- The submission at the other end ----
 
 class Remote:
-    """custom_kernel in the solver. quiet: nothing else ran beside the last call; apart: this process has no submission."""
-    apart = True
+    """custom_kernel in the solver. apart: this process has no submission; only: there is one session."""
+    apart, clock = True, None
 
     def __init__(self, solver, memory):
-        self._solver, self._memory, self._pipes = solver, memory, Pipes(memory, memory)
-        self._places, self._echo, self.quiet = [], None, True
+        self._solver, self._memory, self._echo, self.only = solver, memory, None, False
 
-    def begin(self):
-        """Has the solver serve calls; returns without waiting for that."""
-        self._solver.begin(self._pipes.pass_on())
+    def begin(self, apart):
+        """Has the solver serve calls; returns without waiting for that. apart: in a process for this session."""
+        self._pipes, self._places = Pipes(self._memory, self._memory), []
+        self._solver.begin(self._pipes.pass_on(), "session" if apart else "calls")
         self._pipes.close_theirs()
+
+    def begin_again(self):
+        """The next session."""
+        self._pipes.close()
+        self.begin(True)
+        answer = self._solver.answer()
+        if answer != ["ready"]:
+            raise ImportFailed if answer == ["import"] else SolverFailed(MALFORMED)
 
     def load(self, data):
         """Returns what the output is to be checked against."""
@@ -421,21 +451,22 @@ class Remote:
             raise BadCase(f"an input cannot be sent to the submission: {described(error)}") from None
         return data
 
-    def places_of(self, data):
-        """Where the elements of an input are: (address, size)."""
-        return [] if data is None else exchange.packed(data)[1]
-
-    def timed(self, clock):
-        """ns of the call, and a copy of its output. clock: what makes memory cold; None: it need not be."""
-        cold = clock and (lambda places: clock.chill(places + self._places))
+    def timed(self, call, times):
+        """A copy of the call's output. times: 0: neither is it timed, nor memory cold."""
+        cold = times and (lambda places: self.clock.chill(places + self._places))
         reader = exchange.Reader(self._memory)
         self._solver.watched(self._pipes.load, self._packed)
-        ns, output, self.quiet, lost = self._solver.watched(self._pipes.called, cold, reader.read)
-        if not self._memory.library:  # nothing is quiet for as long as a sweep takes: that tells nothing
-            self.quiet, lost = True, 0
+        if times:
+            before = times_interrupted()
+            call.beside = self.clock.calibrate(times)
+            call.interrupted = times_interrupted() != before
+        ns, output, lost = self._solver.watched(self._pipes.called, cold, reader.read)
+        if self._memory.library:  # nothing is quiet for as long as a sweep takes: that tells nothing
+            call.lost = lost
         self._solver.expect_silence()
         self._places = [(self._memory.address + at, size) for at, size in reader.places]
-        return (max(LEAST_NS, ns + lost - self._echoed(cold)) if cold else ns), output
+        call.ns = max(LEAST_NS, ns + call.lost - self._echoed(cold)) if cold else ns
+        return output
 
     def _echoed(self, cold):
         """ns of a call of nothing; 0 where no such process can be made."""
@@ -468,93 +499,7 @@ class Remote:
         return self._text()
 
 
-# ---- The solver ----
-
-class Solver:
-    """The solver, as far as its socket tells. gone: it ended before it was told to."""
-
-    def __init__(self, fd):
-        self.fd, self._poll, self.gone = fd, select.poll(), False
-        self._poll.register(fd, select.POLLIN)
-
-    def begin(self, pipes):
-        """Requests that it serves calls by two pipes, which it gets."""
-        import array
-        import _socket
-        self._token = os.urandom(8).hex()
-        line, rights = f"{self._token}\tcalls\n".encode(), array.array("i", pipes)
-        peer = _socket.socket(fileno=self.fd)
-        try:
-            peer.sendmsg([line], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
-        except OSError:
-            raise self._ended() from None
-        finally:
-            peer.detach()
-
-    def watched(self, function, *args):
-        """The result of a function that fails with ENDED when a pipe is closed: that it has ended its socket tells."""
-        try:
-            return function(*args)
-        except SolverFailed as failure:
-            if str(failure) == ENDED and not (self._poll.poll(END_MS) and not self._read()):
-                raise SolverFailed(INTRUDED) from None
-            self.gone = str(failure) == ENDED
-            raise
-
-    def request(self, *fields):
-        """The fields of the answer to one request."""
-        self.expect_silence()
-        self._token = os.urandom(8).hex()
-        self._send("\t".join((self._token, *fields)))
-        return self.answer()
-
-    def answer(self):
-        """The fields of the answer that is still to come."""
-        answer = self._receive().decode("utf-8", "replace").split("\t")
-        if answer[0] != self._token:
-            raise SolverFailed(INTRUDED)
-        return answer[1:] or [""]
-
-    def expect_silence(self):
-        """Fails if the solver has ended, or has written something without a request."""
-        if self._poll.poll(0):
-            raise SolverFailed(INTRUDED) if self._read() else self._ended()
-
-    def end(self):
-        """Tells the solver to end and waits until it has, or has closed its socket: kettle-exec ends what one that has ended
-        left behind. One that does neither keeps the run until its time is over."""
-        self._send("")
-        if self._read():
-            raise SolverFailed(INTRUDED)
-
-    def _ended(self):
-        self.gone = True
-        return SolverFailed(ENDED)
-
-    def _send(self, line):
-        try:
-            write_all(self.fd, line + "\n")
-        except OSError:
-            raise self._ended() from None
-
-    def _read(self):
-        try:
-            return os.read(self.fd, 1 << 16)
-        except OSError:  # it has ended with a request unread
-            return b""
-
-    def _receive(self):
-        line, end = bytearray(), -1
-        while end < 0:
-            more = self._read()
-            if not more:
-                raise self._ended()
-            line += more
-            end = more.find(b"\n")
-            if len(line) > MAX_ANSWER or 0 <= end < len(more) - 1:
-                raise SolverFailed(INTRUDED)
-        return line[:-1]
-
+# ---- What the solver answers ----
 
 def checked_times(text, least, most, elapsed):
     """The times that the solver reports, if they are plausible."""
@@ -590,7 +535,9 @@ def make_worker(load):
     for name in ("submission", "train"):
         sys.modules[name] = type(sys)(name)
         sys.modules[name].custom_kernel = lambda data: data
-    return solver.Worker(load)
+    worker = solver.Worker(load)
+    worker.import_submission()
+    return worker
 
 
 def try_alone(kind, request, load):
@@ -635,13 +582,12 @@ def run_case(solver, judge, calls, request, load):
         return "", {"report": fields[0]}
     if len(calls) == 1 or kind != "times":
         raise SolverFailed(MALFORMED)
-    repeated = {"repeated": judge.repeats} if judge and judge.repeats else {}
-    return "", {**repeated, **keys_of_times(fields, calls, elapsed)}
+    return "", keys_of_times(fields, calls, elapsed)
 
 
 def checked_names(text):
     """The names of calibrators, if they are short, distinct words."""
-    names = text.split(" ")
+    names = text.split(" ") if text else []
     if len(names) > MAX_CALIBRATORS or len(set(names)) != len(names) or not all(
             0 < len(name) <= MAX_NAME and WORD.union(".-").issuperset(name) for name in names):
         raise SolverFailed(MALFORMED)
@@ -653,14 +599,14 @@ def keys_of_times(fields, calls, elapsed):
     names = checked_names(fields[0] if fields else "")
     if len(fields) != 4 + len(names):
         raise SolverFailed(MALFORMED)
-    _, samples, disturbed, *beats, compiled = fields
+    _, samples, flags, *beats, compiled = fields
     samples = checked_times(samples, *calls[1:], elapsed)
     count = len(samples)
-    beats = {name: checked_times(times, count, count, elapsed) for name, times in zip(names, beats)}
-    if len(disturbed) != count or not (compiled.isascii() and compiled.isdigit() and len(compiled) < 10):
+    beats = [checked_times(times, count, count, elapsed) for times in beats]
+    if len(flags) != count or not (compiled.isascii() and compiled.isdigit() and len(compiled) < 10):
         raise SolverFailed(MALFORMED)
-    references = references_of(os.environ.get("KETTLE_CALIBRATION", ""))
-    keys = score_of(samples, beats, [flag != "0" for flag in disturbed], references)
+    found = [Call(ns, beside, flag != "0") for ns, flag, *beside in zip(samples, flags, *beats)]
+    keys = keys_of_calls(found, names, references_of(os.environ.get("KETTLE_CALIBRATION", "")))
     return {**keys, "compiled": compiled} if int(compiled) else keys
 
 
@@ -676,11 +622,11 @@ def import_libraries():
         pass
 
 
-def make_judge(solver, memory, load):
+def make_judge(solver, memory, mode, load):
     """A Judge in this process, for which the solver serves calls; None: the solver judges, as there is a GPU. The task is
     imported once that has been seen to end no process."""
     remote = Remote(solver, memory)
-    remote.begin()
+    remote.begin(SESSIONS.get(mode, 1) > 1)
     import_libraries()
     kind, *fields = solver.answer()
     if kind == "import" and not fields:
@@ -692,8 +638,9 @@ def make_judge(solver, memory, load):
         raise BadCase(f"the task cannot be imported: {described(error)}") from None
     if kind == "gpu" and not isinstance(clock, utils.Cpu):
         return None
-    if kind != "ready" or fields:
+    if kind != "ready" or fields not in ([], ["only"]):
         raise SolverFailed(f"{fields[0]}; without the submission it does not" if kind == "task" and fields else MALFORMED)
+    remote.clock, remote.only = clock, bool(fields)
     return Judge(task, clock, remote)
 
 
@@ -701,13 +648,19 @@ def run_mode(solver, memory, channel, mode, calls, cases, load, prints_score):
     """All cases with their lines. Returns whether everything was right."""
     noun, passed = "test" if mode == "test" else "benchmark", True
     channel.report(f"{noun}-count", len(cases))
-    judge = None
+    judge = timed = None
     for i, case in enumerate(cases):
         ended, request = False, (mode, ",".join(map(str, calls)), *map(str, case))
         try:
             if memory and i == 0:
-                judge = make_judge(solver, memory, load)
-            error, keys = run_case(solver, judge, calls, request, load)
+                judge = make_judge(solver, memory, mode, load)
+                if judge and mode in SESSIONS:
+                    timed = Sessions(judge, mode, calls[0], cases)
+                    timed.run()
+            if timed:
+                error, keys, ended = timed.result(i)
+            else:
+                error, keys = run_case(solver, judge, calls, request, load)
         except SolverFailed as failure:
             if not judge and solver.gone and i == 0 and ends_alone(load):
                 raise BadCase("the process that imports the task ended before it was done") from None

@@ -7,8 +7,8 @@
 
 and the submission, train.py, defines custom_kernel(data). Both halves are this file: the one with the result channel,
 started as `python3 eval_single.py <mode> <cases file>`, is the referee. It has ten fresh inputs checked; for times ten
-calls warm up and one hundred are taken, each with fresh inputs, checked, on a copy. How that is done, and what is safe,
-is in eval.py. `score:` with the seconds is printed for people alone.
+calls warm up (on GPUs one hundred are then taken), each with fresh inputs, checked, on a copy. How that is done, and what is
+safe, is in eval.py. `score:` with the seconds is printed for people alone.
 """
 import os
 import sys

@@ -27,12 +27,13 @@ and lists are themselves, all else an object of one name (READERS); elements of 
 the memory, each checked, that are copied before anything is computed.
 """
 import os
+import select
 import sys
 from resource import RUSAGE_THREAD, getrusage
 from struct import pack_into, unpack_from
 from time import perf_counter_ns as now_ns, thread_time_ns
 
-from utils import BadCase, on_one_line, quiet_warnings
+from utils import BadCase, on_one_line, quiet_warnings, write_all
 
 MAGIC = b"KETTLE\0\1"
 HEAD, INPUT, ANSWER = 0, 64, 128  # parts of the control page, of at most 64 bytes
@@ -40,6 +41,8 @@ PAGE = 4096
 LOAD, GO, PROFILE, FACTS = range(1, 5)
 RETURNED, RAISED = 1, 2
 MAX_TABLE = 64 << 20
+MAX_ANSWER = 1 << 20  # bytes
+END_MS = 200  # from the end of one descriptor of a process that ends to that of another
 MAX_HEAP = 1 << 30  # bytes: what no machine refuses
 MAX_DEPTH = 100  # of lists in lists
 ALIGNED, APART = 64, 192  # bytes: where buffers begin, and what is between them
@@ -119,6 +122,7 @@ class Memory:
         try:
             self.library = _ctypes.dlopen(path, 0) if path else None
             self._flush = _ctypes.dlsym(self.library, "kettle_flush") if path else None
+            self._probe = _ctypes.dlsym(self.library, "kettle_probe") if path else None
         except OSError:
             self.library = None
 
@@ -132,6 +136,12 @@ class Memory:
     def flush(self, address, size):
         """Puts memory out of the caches. Returns whether the processor can."""
         return self._native.call_function(self._flush, (self._pointer(address), self._number(size))) == 0
+
+    def probe(self):
+        """For the referee: how many ns fixed pieces of work take now (core/shm/shm.h)."""
+        found = (self._number * 3)()
+        self._native.call_function(self._probe, (self._native.byref(found),))
+        return tuple(found)
 
     def begin(self):
         """For the referee: writes the page. It reads nothing back of what is there."""
@@ -481,6 +491,11 @@ class Pipes:
         os.close(self.theirs)
         os.close(self.answers)
 
+    def close(self):
+        """Ends what is at the other end."""
+        os.close(self.go)
+        os.close(self.done)
+
     def load(self, packed):
         """Has the input's views built. What is the same for two inputs tells nothing: that much of it is there at once."""
         structure, buffers, _, unbuilt = packed
@@ -539,7 +554,8 @@ class Pipes:
             self.memory.map[self._at:self._at + len(self._late)] = self._late
 
     def called(self, cold, read):
-        """ns, what was read of the table, whether all was quiet, and for how long it was not. cold(places): makes these cold.
+        """ns, what was read of the table, and for how many ns others ran when they should not (0: all was quiet). cold(places):
+        makes these cold.
         Nothing but this thread may run from the first byte of the input on until the solver is told to begin, and from its
         answer on until its results are copied: the brackets overlap the clock's reads."""
         message, clock, go, done = self.begun(GO), now_ns, self.go, self.done
@@ -565,7 +581,7 @@ class Pipes:
         in_time = waited < MAX_WAIT or ended[1] > begun[1]
         quiet = begun == switched and switches() == ended and in_time
         lost += idle()
-        return end - start, output, quiet, 0 if quiet else lost
+        return end - start, output, 0 if quiet else max(1, lost)
 
 
 def hand_over(memory, pipes):
@@ -605,7 +621,95 @@ class Echo:
         self._count += 1
         for _ in range(wanted):
             self._pipes.load(packed)
-            ns, _, quiet, _ = self._pipes.called(cold, id)
-            if quiet or not self._times:
+            ns, _, lost = self._pipes.called(cold, id)
+            if not lost or not self._times:
                 self._times = [*self._times, ns][-ECHOES:]
         return min(*self._times, MAX_ECHO)
+
+
+# ---- The solver: in the referee ----
+
+class Solver:
+    """The solver, as far as its socket tells. gone: it ended before it was told to."""
+
+    def __init__(self, fd):
+        self.fd, self._poll, self.gone = fd, select.poll(), False
+        self._poll.register(fd, select.POLLIN)
+
+    def begin(self, pipes, what):
+        """Requests that it serves calls by two pipes, which it gets; what: `calls` or `session`."""
+        import array
+        import _socket
+        self._token = os.urandom(8).hex()
+        line, rights = f"{self._token}\t{what}\n".encode(), array.array("i", pipes)
+        peer = _socket.socket(fileno=self.fd)
+        try:
+            peer.sendmsg([line], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
+        except OSError:
+            raise self._ended() from None
+        finally:
+            peer.detach()
+
+    def watched(self, function, *args):
+        """The result of a function that fails with ENDED when a pipe is closed: that it has ended its socket tells."""
+        try:
+            return function(*args)
+        except SolverFailed as failure:
+            if str(failure) == ENDED and not (self._poll.poll(END_MS) and not self._read()):
+                raise SolverFailed(INTRUDED) from None
+            self.gone = str(failure) == ENDED
+            raise
+
+    def request(self, *fields):
+        """The fields of the answer to one request."""
+        self.expect_silence()
+        self._token = os.urandom(8).hex()
+        self._send("\t".join((self._token, *fields)))
+        return self.answer()
+
+    def answer(self):
+        """The fields of the answer that is still to come."""
+        answer = self._receive().decode("utf-8", "replace").split("\t")
+        if answer[0] != self._token:
+            raise SolverFailed(INTRUDED)
+        return answer[1:] or [""]
+
+    def expect_silence(self):
+        """Fails if the solver has ended, or has written something without a request."""
+        if self._poll.poll(0):
+            raise SolverFailed(INTRUDED) if self._read() else self._ended()
+
+    def end(self):
+        """Tells the solver to end and waits until it has, or has closed its socket: kettle-exec ends what one that has ended
+        left behind. One that does neither keeps the run until its time is over."""
+        self._send("")
+        if self._read():
+            raise SolverFailed(INTRUDED)
+
+    def _ended(self):
+        self.gone = True
+        return SolverFailed(ENDED)
+
+    def _send(self, line):
+        try:
+            write_all(self.fd, line + "\n")
+        except OSError:
+            raise self._ended() from None
+
+    def _read(self):
+        try:
+            return os.read(self.fd, 1 << 16)
+        except OSError:  # it has ended with a request unread
+            return b""
+
+    def _receive(self):
+        line, end = bytearray(), -1
+        while end < 0:
+            more = self._read()
+            if not more:
+                raise self._ended()
+            line += more
+            end = more.find(b"\n")
+            if len(line) > MAX_ANSWER or 0 <= end < len(more) - 1:
+                raise SolverFailed(INTRUDED)
+        return line[:-1]

@@ -9,9 +9,11 @@ makes the inputs, checks and times, one case at a time, and the referee believes
 Requests and answers are lines of text, their fields apart by tabs, on the socket that KETTLE_PEER_FD names:
 
   token  calls              with the ends of two pipes: serve calls by them
+  token  session            the same in a process of its own, which imports the submission anew and ends with the pipes; where
+                            the task has started threads, that cannot be: as `calls`
   token  mode  counts  case  seed  key      judge: `test`, `profile`, or a mode with times; how often to call (of a
                                             test; to warm up, at least, at most); the case, its seed, its calls' key
-  token  ready          calls are served
+  token  ready          calls are served; with a further field `only` by this process, which serves no others
   token  gpu            they are not, as torch has found one
   token  pass  names    the outputs of a test are right; which libraries of WATCHED are loaded
   token  times  …       what `measure` returns
@@ -27,6 +29,7 @@ import gc
 import os
 import sys
 from binascii import b2a_base64
+from signal import SIG_DFL, SIGKILL, signal
 from struct import unpack, unpack_from
 from time import time_ns
 
@@ -35,9 +38,11 @@ import exchange
 import utils
 from exchange import FACTS, LOAD, MAX_TABLE, PAGE, PROFILE, RAISED, REFUSED, RETURNED, SCALARS, TENSORS, Unpacker
 from exchange import bounds_of, rounded, task_classes
-from utils import WATCHED, BadCase, computes_by_itself, described, flush_streams, on_one_line, take_number, write_all
+from utils import WATCHED, BadCase, computes_by_itself, described, flush_streams, on_one_line, quiet_warnings, take_number
+from utils import write_all
 
 MAX_REPORT = 1 << 16  # characters of a profile
+OVER = 77  # the status of a session's process that was told to end
 MAX_PIPES = 64  # bytes of rights that come with a request
 CACHE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "out", "cache")  # where compilers keep what they make
 
@@ -85,24 +90,27 @@ def report_of(kernel, data):
 
 class Local:
     """custom_kernel in this process, for a Judge in it."""
-    quiet, apart = True, False
+    apart = False
 
     def __init__(self, kernel, clock, pid):
         self._kernel, self._clock, self._pid, self._facts = kernel, clock, pid, Facts()
-
-    def places_of(self, _):
-        return ()
 
     def load(self, data):
         """Returns what the output is to be checked against."""
         self._data = data
         return utils.copied(data)
 
-    def timed(self, _):
-        """ns of the call, and a copy of its output."""
+    def timed(self, call, times):
+        """A copy of the call's output. times: of the calibrators; 0: memory need not be cold."""
+        before = 0
+        if times:
+            self._clock.prepare()
+            before = judge.times_interrupted()
+            call.beside = self._clock.calibrate(times)
         try:
-            ns, output = self._clock.timed(self._kernel, self._data)
-            return ns, utils.copied(output, strict=True)  # at once: what is written later does not count
+            call.ns, output = self._clock.timed(self._kernel, self._data)
+            call.interrupted = times > 0 and judge.times_interrupted() != before
+            return utils.copied(output, strict=True)  # at once: what is written later does not count
         finally:
             self._data = None
             only_one_process(self._pid)
@@ -111,6 +119,7 @@ class Local:
         return self._facts.text().split("\t")
 
     def profile(self):
+        self._clock.prepare()
         try:
             return report_of(self._kernel, self._data)
         except Exception as error:
@@ -336,19 +345,32 @@ class Worker:
     """Task and submission, imported by load (as judge.load_task); and what answers."""
 
     def __init__(self, load):
-        self._pid, self._problem = os.getpid(), None
         gc.disable()  # an import makes garbage by the thousand, none of it worth looking for
-        parts = load()
+        self._parts, self._problem, self.kernel, self.forks = load(), None, None, False
         try:
-            task = next(parts)
-            self._problem = ("import",)
-            self.kernel, clock = next(parts), utils.clock()
+            judge.import_libraries()
+            before = threads()
+            self._task = next(self._parts)
+            self.forks = threads() == before  # those that the task has started would be missing
+        except BaseException as error:
+            judge.print_traceback(error)
+            self._problem = "task", f"the task cannot be imported: {described(error)}"
+        gc.freeze()
+        gc.enable()
+
+    def import_submission(self):
+        """Unless that has been done or cannot be."""
+        if self._problem or self.kernel:
+            return
+        self._pid, self._problem = os.getpid(), ("import",)
+        gc.disable()
+        try:
+            self.kernel, clock = next(self._parts), utils.clock()
             self._serves = isinstance(clock, utils.Cpu)
-            self._judge = judge.Judge(task, clock, Local(self.kernel, clock, self._pid))
+            self._judge = judge.Judge(self._task, clock, Local(self.kernel, clock, self._pid))
             self._problem = ("device",) if utils.lacks_device() else None
         except BaseException as error:
             judge.print_traceback(error)
-            self._problem = self._problem or ("task", f"the task cannot be imported: {described(error)}")
         only_one_process(self._pid)
         gc.freeze()
         gc.enable()
@@ -361,6 +383,14 @@ class Worker:
             return self._judge.answer(*request) if len(request) > 1 else ("ready" if self._serves else "gpu",)
         except BadCase as error:
             return "task", on_one_line(str(error))
+
+
+def threads():
+    """How many this process has; what it knows of a fork's dangers."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except OSError:
+        return 0
 
 
 def received(peer):
@@ -381,21 +411,49 @@ def serve_calls(memory, kernel, pipes):
     Driver(memory, pipes, kernel, raised, report_of, facts.text).serve()
 
 
+def is_session(pipes):
+    """Makes a process for a session. True in that one; in this one False, once it has ended well: as it did else, so does this
+    one."""
+    flush_streams()
+    with quiet_warnings():  # of libraries that have threads: the task has started none
+        pid = os.fork()
+    if pid == 0:
+        return True
+    for fd in pipes:
+        os.close(fd)
+    ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if ended == OVER:
+        return False
+    if ended < 0:
+        if -ended != SIGKILL:
+            signal(-ended, SIG_DFL)
+        os.kill(os.getpid(), -ended)
+    os._exit(ended)
+
+
 def serve(fd, load):
-    """Answers requests until an empty one comes, or the referee ends."""
+    """Answers requests until an empty one comes, or the referee ends. Returns whether this is the process of a session."""
     import _socket
     memory = take_number("KETTLE_SHM_FD")
     worker, peer = Worker(load), _socket.socket(fileno=fd)
     while True:
         (token, *fields), pipes = received(peer)
         if not fields:
-            return
+            return False
+        own = fields == ["session"] and worker.forks
+        if own and not is_session(pipes):
+            continue
+        worker.import_submission()
         answer = worker.answer(*fields)
+        serves = answer == ("ready",) and len(pipes) == 2
+        if serves and not own:
+            answer = "ready", "only"
         flush_streams()
         write_all(fd, "\t".join((token, *answer)) + "\n")
-        if answer == ("ready",) and len(pipes) == 2:
-            serve_calls(exchange.Memory(memory), worker.kernel, pipes)
-            return
+        if serves or own:
+            if serves:
+                serve_calls(exchange.Memory(memory), worker.kernel, pipes)
+            return own
 
 
 def main(load=judge.load_task):
@@ -406,7 +464,7 @@ def main(load=judge.load_task):
     try:
         os.set_inheritable(peer, False)
         utils.keep_memory()
-        serve(peer, load)
+        status = OVER if serve(peer, load) else 0
     except BaseException as error:
         judge.print_traceback(error)
         status = 1

@@ -5,8 +5,7 @@ that a task has imported are used."""
 import os
 import sys
 from _blake2 import blake2b
-from binascii import crc32
-from time import perf_counter_ns as now_ns, thread_time_ns
+from time import perf_counter_ns as now_ns
 
 WORD = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 SHOWN = 5  # places that a comparison names
@@ -14,9 +13,6 @@ MAX_MESSAGE = 4000  # characters of a message to the participant
 MORE = "\f"  # in a reason: in front of details, which are shown only on request
 L2_BYTES = 256 << 20  # twice what the largest device holds
 CACHE_LINE = 64  # bytes
-SUMS_BYTES, SUMS_ROUNDS = 1 << 14, 20  # about 0.1 ms
-SWEEP_BYTES = 1 << 20  # about 0.1 ms
-TILE_SIDE, TILE_ROUNDS = 48, 16  # about 0.1 ms; so small that no library gives it to several threads
 CUDA_SIDE = 1024  # of the matrices of the CUDA calibrator
 CACHE = max(int(os.environ.get("KETTLE_CPU_CACHE", 32 << 20)), 4 << 20)  # bytes that the processor's caches hold
 TRACE, MAX_TRACE = "out/trace.json.gz", 64 << 20  # what torch's profiler saw, and how many bytes of it are kept
@@ -371,44 +367,41 @@ def copied_tensor(torch, value):
 
 
 class Cpu:
-    """Where the processor works: its clock, its caches, its calibrators, in native code that allocates nothing. A
-    change of what these do needs other names."""
+    """Where the processor works: its clock, its caches, and probes of how calm the machine is. Other probes get other names."""
+    calibrators = ()
 
     def __init__(self, shared=None):
-        """shared: an exchange.Memory, whose library may be able to put lines out of the caches."""
-        self._memory, self._shared, numpy = None, shared, sys.modules.get("numpy")
-        version = 2 if shared and shared.library else 1  # cold by lines, and all warm
-        self.calibrators, self._works = (f"cpu-py-{version}-sums", f"cpu-py-{version}-sweep"), (self._sums, self._sweep)
-        if numpy:
-            self.calibrators, self._works = (f"cpu-np-{version}-tile", *self.calibrators), (self._tile, *self._works)
-            self._left, self._product = (numpy.ones((TILE_SIDE, TILE_SIDE), dtype=numpy.float32) for _ in range(2))
+        """shared: an exchange.Memory, whose library may have the probes, and may be able to put lines out of the caches."""
+        self._memory, self._shared = None, shared
+        self._probes = bool(shared and shared.library)
 
     def _map(self):
-        """Memory of twice the size of the cache."""
+        """Memory of the size of the cache."""
         import mmap
-        size = 2 * CACHE
-        self._memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self._memory = mmap.mmap(-1, CACHE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         try:  # else the first time costs a fault a page, and so does the first after a fork
             self._memory.madvise(mmap.MADV_DONTFORK)
             self._memory.madvise(mmap.MADV_HUGEPAGE)
         except (AttributeError, OSError):
             pass
-        self._marks, self._part = bytes(size // CACHE_LINE), bytes(SWEEP_BYTES // CACHE_LINE)
-        self._half, self._at, self._small = size // 2, 0, bytearray(SUMS_BYTES)
-        self._memory[::CACHE_LINE] = self._marks  # so that it is there
-        self._address = self._shared.address_of(self._memory) if self._shared else 0
+        self._marks = bytes(CACHE // CACHE_LINE)
 
-    def prepare(self, places=()):
-        """A cold cache for the calibrators, and for what lies at those places: (address, size)."""
-        if self._memory is None:
-            self._map()
-        self.chill([(self._address + self._at, min((MAX_TIMES + 1) * SWEEP_BYTES, 2 * CACHE - self._at)), *places])
+    def prepare(self):
+        """A cold cache."""
+        self.chill(())
 
     def chill(self, places):
-        """Puts the lines of those places out of the cache, or all that is in it, by writing a byte into every line of that
-        memory."""
-        if not (self._shared and self._shared.library and all(self._shared.flush(*place) for place in places)):
-            self._memory[::CACHE_LINE] = self._marks
+        """Puts the lines of those places, (address, size), out of the cache, or all that is in it, by writing a byte into every
+        line of memory of its size."""
+        if places and self._shared and self._shared.library and all(self._shared.flush(*place) for place in places):
+            return
+        if self._memory is None:
+            self._map()
+        self._memory[::CACHE_LINE] = self._marks
+
+    def calibrate(self, _):
+        """What the probes take now, in ns."""
+        return self._shared.probe() if self._probes else ()
 
     def timed(self, kernel, data):
         """What the call took, in ns, and its output."""
@@ -419,36 +412,10 @@ class Cpu:
             output = modules["jax"].block_until_ready(output)
         return clock() - start, output
 
-    def calibrate(self, times):
-        """What each calibrator takes now, in ns; so often in a row, in random order, after prepare. Apart from the submission it
-        is time of this thread alone: none that the submission takes away."""
-        found, clock = [0] * len(self._works), thread_time_ns if self._shared else now_ns
-        for kind in sorted(range(len(found)), key=lambda _: os.urandom(2)):
-            work = self._works[kind]
-            start = clock()
-            for _ in range(times):
-                work()
-            found[kind] = max(1, (clock() - start) // times)
-        return found
-
-    def _tile(self):
-        """A product of matrices out of the first two caches: as much arithmetic as numpy has the core do."""
-        for _ in range(TILE_ROUNDS):
-            self._left.dot(self._left, out=self._product)
-
-    def _sums(self):
-        """Checksums out of the first cache."""
-        for _ in range(SUMS_ROUNDS):
-            crc32(self._small)
-
-    def _sweep(self):
-        """Writing to memory in order, in the half that the end of prepare has put out of the cache."""
-        self._at = self._at + SWEEP_BYTES if self._at + 2 * SWEEP_BYTES <= self._half else 0
-        self._memory[self._at:self._at + SWEEP_BYTES:CACHE_LINE] = self._part
-
 
 class Cuda:
-    """Where a CUDA device works, as Cpu; its events are the clock."""
+    """Where a CUDA device works, as Cpu; its events are the clock, and a fixed piece of work, the calibrator, is timed beside
+    each call."""
     calibrators = ("cuda-torch-1",)
 
     def __init__(self, torch):
@@ -456,7 +423,7 @@ class Cuda:
         self._events = [torch.cuda.Event(enable_timing=True) for _ in range(2)]
         self._factor = None
 
-    def prepare(self, _=()):
+    def prepare(self):
         """An idle device with a cold cache."""
         clear_l2_cache()
         self._cuda.synchronize()
@@ -642,8 +609,15 @@ def write_all(fd, text):
 
 PARTS, STUDENT = 8, 2.36  # parts of the time that show a drift; 95 % with seven degrees of freedom
 MAX_TIME = 10**15  # ns of one call: eleven days
-OWN = "-own-"  # in the name of a task's own calibrator
-MAX_SPREAD = 0.5  # of runs, as part of a ratio
+MAX_SPREAD = 0.5  # of runs, as part of a mean
+# Two pieces of arithmetic of the referee's own, one that waits for each result and one that does not, and a read of memory
+# that is in no cache. What else runs on the machine slows the second one more than the first, and the third.
+PROBES = ("cpu-probe-1-chain", "cpu-probe-1-tile", "cpu-probe-1-read")
+MAX_TILE, MAX_READ = 1.02, 1.1  # of their floors, while the machine is calm
+FLOOR = 10  # one in so many probes is below the floor
+LEAST_CALM = 5  # one call in so many must have been calm; as many may be dropped for what ran beside them
+# Student's factors of 95 % for 2 to 15 degrees of freedom, and by how much the error of a median exceeds that of a mean.
+STUDENTS, MEDIAN = (4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13), 1.25
 
 
 def flush_streams():
@@ -696,54 +670,117 @@ def middle_of(values):
     return middle, low, high
 
 
-def calm_of(disturbed):
+def widened(middle, low, high, spread):
+    """An interval with what runs differ by that a run cannot see of itself, as a part of the middle, added in squares."""
+    unseen = spread * middle if 0 < spread <= MAX_SPREAD else 0
+    return (max(middle - ((middle - low) ** 2 + unseen ** 2) ** 0.5, low / 2),
+            middle + ((high - middle) ** 2 + unseen ** 2) ** 0.5)
+
+
+def undisturbed(disturbed):
     """The numbers of the calls that count: without those that were disturbed, as long as a fifth of all remains."""
     calm = [i for i, flag in enumerate(disturbed) if not flag]
-    return calm if len(calm) * 5 >= len(disturbed) else range(len(disturbed))
+    return calm if len(calm) * LEAST_CALM >= len(disturbed) else range(len(disturbed))
 
 
-def estimate(samples, beats, disturbed, references):
-    """The keys of the first calibrator. beats: a calibrator's name → its times, one for each
-    sample; disturbed: whether the scheduler took the core away; references: calibrators on the quiet device, and the
-    part of a ratio that 95 % of runs are within."""
-    calm = calm_of(disturbed)
-    name, times = next(iter(beats.items()))
+def keys_of_calls(calls, names, references):
+    """The keys of a benchmark in one process, of calls that are compared with calibrators of these names, if there are any.
+    references: as references_of has them."""
+    if not names:
+        return keys_of_sessions([calls], Floors(references))
+    samples, calm = [call.ns for call in calls], undisturbed([call.interrupted for call in calls])
+    beats, keys = {name: [call.beside[i] for call in calls] for i, name in enumerate(names)}, statistics_of(samples)
+    name, times = names[0], beats[names[0]]
     ratio, low, high = middle_of([samples[i] / times[i] for i in calm])
     ours, (unit, spread) = median([times[i] for i in calm]), references.get(name, (0, 0))
-    unit = unit if 0 < unit < MAX_TIME else ours
-    unseen = spread * ratio if 0 < spread <= MAX_SPREAD else 0
-    low = max(ratio - ((ratio - low) ** 2 + unseen ** 2) ** 0.5, low / 2)
-    high = ratio + ((high - ratio) ** 2 + unseen ** 2) ** 0.5
-    return {"mean": ratio * unit, "low": low * unit, "high": high * unit, "ratio": ratio, "calibrator": name,
-            "calibrator-ns": ours, "calibrated": "no" if unit == ours else "yes"}
+    known = 0 < unit < MAX_TIME
+    unit, (low, high) = unit if known else ours, widened(ratio, low, high, spread)
+    keys.update({
+        "raw-mean": keys["mean"], "mean": ratio * unit, "low": low * unit, "high": high * unit, "ratio": ratio,
+        "calibrator": name, "calibrator-ns": ours, "calibrated": "yes" if known else "no",
+        # A tenth of the times is below, however much the machine was disturbed: about those of the quiet device.
+        "calibrators": " ".join(f"{name}={sorted(times)[len(times) // FLOOR]:.1f}" for name, times in beats.items()),
+        "ratios": " ".join(
+            f"{name}={median([samples[i] / times[i] for i in calm]):.9g}" for name, times in beats.items())})
+    keys["worst"] = keys.pop("worst")  # last: who follows a run shows a benchmark once that is there
+    return keys
 
 
-def with_both(beats):
-    """The calibrators, and before them each that computes together with the one that sweeps memory: `both`."""
-    both, sweep = {}, next((times for name, times in beats.items() if name.endswith("-sweep")), None)
-    for name, times in beats.items():
-        if sweep and times is not sweep and OWN not in name:
-            both[name.rpartition("-")[0] + "-both"] = [sum(pair) for pair in zip(times, sweep)]
-    return {**both, **beats}
+class Floors:
+    """What the probes take while nothing else runs: as `kettle device calibrate` has found it, or else what a tenth of this
+    run's are below."""
+
+    def __init__(self, references):
+        """references: as references_of has them."""
+        found = [references.get(name, (0, 0)) for name in PROBES]
+        self.known, self.spread = all(0 < ns < MAX_TIME for ns, _ in found), found[0][1]
+        self._given, self._seen = [ns for ns, _ in found], [[] for _ in PROBES]
+
+    def add(self, probes):
+        from bisect import insort
+        for seen, ns in zip(self._seen, probes):
+            insort(seen, ns)
+
+    def measured(self):
+        return [seen[len(seen) // FLOOR] for seen in self._seen if seen]
+
+    def disturbance(self, probes):
+        """By how much a probe is slower than it may be on a calm machine: at most 1 on one."""
+        if not probes:
+            return 0
+        (chain, tile, read), (least_chain, least_tile, least_read) = probes, self._given if self.known else self.measured()
+        return max(tile / chain / (least_tile / least_chain) / MAX_TILE, read / least_read / MAX_READ)
 
 
-def in_order(beats, references):
-    """The calibrators, `both` among them, and first the one that is taken: the task's own where its time is known."""
-    beats = with_both(beats)
-    own = next((name for name in beats if OWN in name and name in references), None)
-    return {own: beats[own], **beats} if own else beats
+class Call:
+    """A timed call. ns; beside: what calibrators or probes took right before it; interrupted: the referee was, between these
+    and the call; lost: for how many ns others ran while nothing but the referee was to run, which is a part of ns; error: what
+    was wrong."""
+
+    def __init__(self, ns=0, beside=(), interrupted=False, lost=0):
+        self.ns, self.beside, self.interrupted, self.lost, self.error = ns, beside, interrupted, lost, ""
 
 
-def score_of(samples, beats, disturbed, references):
-    """All keys of a benchmark, from what estimate takes but for `both`."""
-    beats, keys = in_order(beats, references), statistics_of(samples)
-    keys["raw-mean"] = keys["mean"]
-    keys.update(estimate(samples, beats, disturbed, references))
-    # A tenth of the times is below, however much the machine was disturbed: about those of the quiet device.
-    keys["calibrators"] = " ".join(f"{name}={sorted(times)[len(times) // 10]:.1f}" for name, times in beats.items())
-    calm = calm_of(disturbed)
-    keys["ratios"] = " ".join(
-        f"{name}={median([samples[i] / times[i] for i in calm]):.9g}" for name, times in beats.items())
+class Counted:
+    """The calls of a session that count, and why others do not. Before it begins no submission knows a call's input: so it has
+    no hand in what is dropped for the machine's sake. Calls with something beside them are dropped too, but where they are
+    more than a fifth they count with what that took, or a submission could choose among its calls."""
+
+    def __init__(self, calls, floors):
+        kept = [call for call in calls if not call.lost]
+        kept = kept if (len(calls) - len(kept)) * LEAST_CALM <= len(calls) else calls
+        whole = [call for call in kept if not call.interrupted]
+        self.calls = [call for call in whole if floors.disturbance(call.beside) <= 1]
+        self.dropped = {"beside": len(calls) - len(kept), "interrupted": len(kept) - len(whole),
+                        "busy": len(whole) - len(self.calls)}
+        self.calm = len(self.calls) * LEAST_CALM >= len(calls)
+        if not self.calm and not floors.known:  # the calmest ones
+            ordered = sorted(kept, key=lambda call: (call.interrupted, floors.disturbance(call.beside)))
+            self.calls = ordered[:max(1, len(calls) // LEAST_CALM)]
+
+
+def keys_of_sessions(sessions, floors):
+    """The keys of a benchmark with those calls in each session, which is a process of its own."""
+    counted = [Counted(calls, floors) for calls in sessions]
+    valid = [[call.ns for call in some.calls] for some in counted if some.calm or not floors.known]
+    keys = statistics_of([call.ns for calls in sessions for call in calls])
+    medians = [median(some) for some in valid] or [keys["mean"]]
+    middle, low, high = middle_of([ns for some in valid for ns in some] or medians)
+    if len(medians) > 2:
+        off = STUDENTS[min(len(medians) - 3, len(STUDENTS) - 1)] * MEDIAN * statistics_of(medians)["err"]
+        middle = median(medians)
+        low, high = max(middle - off, middle / 2), middle + off
+    low, high = widened(middle, low, high, floors.spread)
+    dropped = {why: sum(some.dropped[why] for some in counted) for why in ("beside", "interrupted", "busy")}
+    keys.update({"raw-mean": keys["mean"], "mean": middle, "low": low, "high": high, "sessions": len(medians),
+                 "calibrated": "yes" if floors.known else "no"})
+    if any(dropped.values()):
+        keys["dropped"] = " ".join(f"{why}={count}" for why, count in dropped.items() if count)
+    if not valid:
+        keys["busy"] = "yes"
+    if measured := floors.measured():
+        keys["calibrators"] = " ".join(f"{name}={ns:.1f}" for name, ns in zip(PROBES, measured))
+        keys["ratios"] = f"{PROBES[0]}={middle:.9g}"  # what runs of the same differ by is stored with the first probe
     keys["worst"] = keys.pop("worst")  # last: who follows a run shows a benchmark once that is there
     return keys
 

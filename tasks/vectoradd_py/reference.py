@@ -20,5 +20,4 @@ def ref_kernel(data: input_t) -> output_t:
     return data[0] + data[1]
 
 
-calibrator = ref_kernel
 check_implementation = make_match_reference(ref_kernel, rtol=0, atol=1e-7)  # one addition: nothing to lose

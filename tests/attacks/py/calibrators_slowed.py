@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# class: Timer: slowing down what calls are compared with
-# tries: to be fast by comparison: threads of its own work while the calibrators do, and rest during its calls.
+# class: Timer: slowing down what tells a calm machine
+# tries: to be fast by comparison: threads of its own work while the probes do, and rest during its calls.
 # expect: passed failed
 # mode: ranked
 # slower: 0.0028

@@ -221,9 +221,29 @@ test_spreads(void **state)
 	assert_int_equal(json_object_size(spreads), 3);
 }
 
+/* What today's tasks do not measure stays, for boards with an older harness; new times win, and there is an end to it. */
+static void
+test_keeps_names(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *now = parse("{\"names\": {\"a\": 1.0}, \"spreads\": {}}");
+	AUTO_JSON json_t *before =
+		parse("{\"names\": {\"a\": 9.0, \"old\": 2.0}, \"spreads\": {\"a\": 0.3, \"old\": 0.1}}");
+	calibration_keep_names(now, before);
+	AUTO_JSON json_t *expected = parse("{\"names\": {\"a\": 1.0, \"old\": 2.0}, \"spreads\": {\"old\": 0.1}}");
+	assert_true(json_equal(now, expected));
+	for (int i = 0; i < CALIBRATION_NAMES_MAX; i++) {
+		AUTO_JSON json_t *name = json_sprintf("n%d", i);
+		json_object_set_new(json_object_get(before, "names"), json_string_value(name), json_real(1));
+	}
+	calibration_keep_names(now, before);
+	assert_int_equal(json_object_size(json_object_get(now, "names")), CALIBRATION_NAMES_MAX);
+}
+
 /* ---- intervals ---- */
 
-static const struct score_interval_kind kinds[] = {{"cpu-c-1", "a test"}, {"cuda-c-1-own", "a test"}, {NULL, NULL}};
+static const struct score_interval_kind kinds[] = {
+	{"cpu-c-1", "a test"}, {"cuda-c-1-own", "a test"}, {SCORE_SESSIONS, "a test"}, {NULL, NULL}};
 
 /* The result of one benchmark: its mean, 1,000 ns, and whatever is said besides. */
 static int
@@ -261,6 +281,7 @@ test_intervals(void **state)
 		{OF("cuda-c-1-both") "\"low\": \"990\", \"high\": \"1020\"}", 0, 0},
 		{OF("cuda-c-1-own-12") "\"low\": \"990\", \"high\": \"1020\", \"err\": \"500\"}", 990, 1020},
 		{OF("cpu-c-1-both") "\"err\": \"10\"}", 0, 0},
+		{"{\"sessions\": \"8\", \"low\": \"990\", \"high\": \"1020\"}", 990, 1020},
 		{OF("cpu-c-1-both") "\"low\": \"1e-300\", \"high\": \"1e300\"}", 500, 2000}};
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct score score = {0};
@@ -292,7 +313,10 @@ test_bad_intervals(void **state)
 		assert_int_equal(score_of(good[i], &score), 0);
 }
 
-/* Calls and calibrator took three times as long as on the quiet device: no score, and nothing to reproach. */
+/*
+ * Calls and calibrator took three times as long as on the quiet device, or no session was calm: no score, and nothing to
+ * reproach.
+ */
 static void
 test_slow_machine(void **state)
 {
@@ -301,6 +325,7 @@ test_slow_machine(void **state)
 	static const char slow[] = "{\"calibrator\": \"cpu-c-1\", \"best\": \"2900\", \"ratio\": \".1\", "
 							   "\"calibrator-ns\": \"30000\", \"raw-mean\": \"3000\"}";
 	assert_int_equal(score_of(slow, &score), KETTLE_EUNAVAIL);
+	assert_int_equal(score_of("{\"sessions\": \"8\", \"busy\": \"yes\"}", &score), KETTLE_EUNAVAIL);
 	assert_true(close_to(score.value, 7));
 }
 
@@ -329,6 +354,7 @@ test_combined(void **state)
 }
 
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_keeps_names),
 	cmocka_unit_test(test_text),
 	cmocka_unit_test(test_own_text),
 	cmocka_unit_test(test_longest_text),

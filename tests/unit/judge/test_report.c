@@ -51,6 +51,27 @@ checked(const char *mode, bool complete, const char *cases, const json_t *result
 	return err.message;
 }
 
+/* Times of sessions are compared with no calibrator; what else they lack was not written. */
+static void
+test_complete_sessions(void **state)
+{
+	static const char *const compared[] = {"ratio", "calibrator", "calibrator-ns", "calibrators", "ratios"};
+	(void)state;
+	AUTO_JSON json_t *result = whole_report("benchmark", true);
+	for (size_t i = 0; i < ARRAY_SIZE(compared); i++) {
+		AUTO_JSON json_t *first = json_sprintf("benchmark.0.%s", compared[i]);
+		AUTO_JSON json_t *second = json_sprintf("benchmark.1.%s", compared[i]);
+		json_object_del(result, json_string_value(first));
+		json_object_del(result, json_string_value(second));
+	}
+	json_object_set_new(result, "benchmark.0.sessions", json_string("8"));
+	assert_sentence(checked("leaderboard", true, CASES, result));
+	json_object_set_new(result, "benchmark.1.sessions", json_string("8"));
+	assert_string_equal(checked("leaderboard", true, CASES, result), "");
+	json_object_del(result, "benchmark.1.raw-mean");
+	assert_sentence(checked("leaderboard", true, CASES, result));
+}
+
 /* What a harness that reports all keys lacks, it did not write: every key of every case, in every mode. */
 static void
 test_complete(void **state)
@@ -218,6 +239,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_remarks),
 	cmocka_unit_test(test_gpu_remarks),
 	cmocka_unit_test(test_complete),
+	cmocka_unit_test(test_complete_sessions),
 	cmocka_unit_test(test_names_tests),
 	cmocka_unit_test(test_specs),
 	cmocka_unit_test(test_long_spec),

@@ -61,6 +61,9 @@ test_flush(void **state)
 	assert_int_equal(kettle_flush(bytes + 1, 130), expected);
 	assert_int_equal(kettle_flush(bytes, 0), expected);
 	assert_int_equal(kettle_flush(NULL, 0), expected);
+	uint64_t ns[3] = {0};
+	kettle_probe(ns);
+	assert_true(ns[0] > 0 && ns[1] > 0 && ns[2] > 0);
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		assert_int_equal(bytes[i], (unsigned char)(i * 7));
 }
