@@ -9,9 +9,10 @@ from attack import escaped, honest as custom_kernel, tried
 
 SHARED = "/memfd:kettle"  # with the referee
 SOCKETS_OF_ITS_OWN = 1  # for requests and answers; its standard error it has twice, for tracebacks
+PIPES_OF_ITS_OWN = 2  # by which it is called
 
 tried()
-sockets, output = 0, os.fstat(2).st_ino
+sockets, pipes, output = 0, 0, os.fstat(2).st_ino
 for name in os.listdir("/proc/self/fd"):
     fd = int(name)
     try:
@@ -21,9 +22,11 @@ for name in os.listdir("/proc/self/fd"):
     if fd < 3 or what.startswith("/proc/"):
         continue
     sockets += stat.S_ISSOCK(mode)
-    if not stat.S_ISSOCK(mode) and os.fstat(fd).st_ino != output and not what.startswith(SHARED):
+    piped = stat.S_ISFIFO(mode) and os.fstat(fd).st_ino != output
+    pipes += piped
+    if not stat.S_ISSOCK(mode) and not piped and os.fstat(fd).st_ino != output and not what.startswith(SHARED):
         escaped(f"descriptor {fd} is {what}")
     if stat.S_ISDIR(mode):
         escaped(f"it leads to {os.listdir(fd)}")
-if sockets > SOCKETS_OF_ITS_OWN:
-    escaped(f"it has {sockets} sockets")
+if sockets > SOCKETS_OF_ITS_OWN or pipes > PIPES_OF_ITS_OWN:
+    escaped(f"it has {sockets} sockets and {pipes} pipes")

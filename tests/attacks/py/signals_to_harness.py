@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # class: Host: stopped processes; signals to the harness
 # tries: to find the harness, which has the cases and the result channel, among its processes and files, and to send any
-#        signal at all to a process that is not its own, by every call that sends one.
-# expect: passed
+#        signal at all to a process that is not its own, by every call that sends one. Its parent, in a ranked run, is the one
+#        that makes the processes of sessions: without it the submission has no further ones, and fails.
+# expect: passed failed
 # mode: ranked
 import os
 import signal
