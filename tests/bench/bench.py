@@ -36,6 +36,7 @@ import ready  # noqa: E402
 import outgoing  # noqa: E402
 import sandbox  # noqa: E402
 import scores  # noqa: E402
+import sessions  # noqa: E402
 import submissions  # noqa: E402
 import web  # noqa: E402
 import variation  # noqa: E402
@@ -143,6 +144,9 @@ SECTIONS = {
               "Ranked submissions to shipped tasks, each with new code. *first after a start*: at once, when no interpreter is warm. *first "
               "after a start and idle time*: when the interpreters of earlier submissions have been made ready. *new*: the next "
               "submission after either."),
+    "sessions": (sessions.measure, "Reproducibility of scores by sessions",
+                 "Ranked submissions of one kernel to boards in Python, on a calibrated device of one core. A score is a plain time: the "
+                 "median of sessions, each a fresh process, of calls during which the machine was calm."),
     "scores": (measure_scores, "Reproducibility of scores",
                "Fresh processes of the C++ harness with one kernel of matmul_cpp, by turns with a kernel that does 1 % more work. "
                "The score is the mean, calibrated by the task's own calibrator; the plain mean is that of the same calls. A pair "
