@@ -7,11 +7,13 @@ of limits of time, and:
             file) or field (a spawn pool, as they are in KernelBot)
   mode:     of the submission (default test)
   alone:    yes: nothing but the honest one runs beside it
+  once:     yes: its variants run at the same time, and nothing else but the honest one beside them
+  device:   two: on a unit with two cores, alone
   imports:  a module that the interpreter must have, else it is skipped
   rendered: yes: the report for people, too, must be free of what terminals obey
   says:     what it must print
   open:     why it is not prevented, as docs/tasks.md says: it gets this and must get nothing else
-The requests to kettle-exec and its answers are recorded, so that the secret seed is known here: it must be in nothing
+classes.py has the class of each. The requests to kettle-exec and its answers are recorded, so that the secret seed is known here: it must be in nothing
 that an attack has printed, nor in the report. Whatever a group of them leaves behind is a failure of the group.
 """
 import glob
@@ -22,6 +24,8 @@ import sys
 import time
 
 import attacks
+import classes
+import sizes
 import watch
 from attacks import pythons
 
@@ -62,6 +66,7 @@ class Trial:
     def submit(self, bench, device, report="--json"):
         text = bench.fill(self.attack.text, self.variant)
         config = "torch" if self.head.get("imports") == "torch" else None
+        device = "BOTH" if "device" in self.head else device
         return bench.start(self.name, text, self.task, self.mode, device, config, report, self.scales[0])
 
 
@@ -77,7 +82,16 @@ class Bench(attacks.Bench):
     def devices(self):
         cores = sorted(os.sched_getaffinity(0))
         devices = {f"D{i}": {"cores": str(cores[0]), "lock": f"d{i}", **self.MORE} for i in range(WAITING_AT_A_TIME)}
+        devices["BOTH"] = {"cores": f"{cores[0]},{cores[-1]}", "lock": "both", **self.MORE}
         return {**devices, "OTHER": {"cores": str(cores[-1]), "lock": "other", **self.MORE}}
+
+    @classmethod
+    def chosen(cls, found):
+        """What this process runs: all of them, or with ./quickstart test the first of each class."""
+        if cls.LANGUAGE != "py":
+            return attacks.chosen(found)
+        firsts = classes.first_files()
+        return sizes.part([attack for attack in found if sizes.EVERYTHING or attack.name in firsts])
 
     def wrapper(self):
         return WRAPPER.format(start=self.canary.tells_owner(), program=os.path.abspath(attacks.KETTLE_EXEC))
@@ -210,7 +224,9 @@ def run_group(bench, group, complaints):
 def grouped(trials):
     """Trials that may run at the same time, group by group."""
     def kind_of(trial):
-        return ("alone" in trial.head, trial.expect[0] == "timed_out", int(trial.head.get("runs", 1)), trial.mode)
+        once = trial.attack.name if "once" in trial.head else ""
+        alone = "alone" in trial.head or "device" in trial.head
+        return (alone, trial.expect[0] == "timed_out", int(trial.head.get("runs", 1)), trial.mode, once)
     groups = []
     for kind in sorted({kind_of(trial) for trial in trials}):
         alike = [trial for trial in trials if kind_of(trial) == kind]
@@ -222,6 +238,8 @@ def grouped(trials):
 def reason_to_skip(attack, offered):
     if attack.head.get("needs", "user") not in offered:
         return f"this machine has no {attack.head['needs']}"
+    if "device" in attack.head and len(os.sched_getaffinity(0)) < 2:
+        return "this machine has one core"
     module = attack.head.get("imports")
     if module and not pythons.has(module):
         return f"this interpreter has no {module}"
@@ -260,7 +278,7 @@ def try_group(bench, tap, group):
 def main(wanted, make_bench=Bench):
     files = os.path.join(attacks.HERE, make_bench.LANGUAGE, f"*.{make_bench.LANGUAGE}")
     found = [attacks.Attack(path) for path in sorted(glob.glob(files))]
-    found = [attack for attack in found if attack.name in wanted] if wanted else attacks.chosen(found)
+    found = [attack for attack in found if attack.name in wanted] if wanted else make_bench.chosen(found)
     watch.stand_apart()
     offered, bench = attacks.protections(), make_bench()
     skipped = {attack: reason for attack in found if (reason := reason_to_skip(attack, offered))}
