@@ -33,6 +33,7 @@ import interpreters  # noqa: E402
 import jit  # noqa: E402
 import kinds  # noqa: E402
 import ready  # noqa: E402
+import referee  # noqa: E402
 import outgoing  # noqa: E402
 import sandbox  # noqa: E402
 import scores  # noqa: E402
@@ -144,6 +145,13 @@ SECTIONS = {
               "Ranked submissions to shipped tasks, each with new code. *first after a start*: at once, when no interpreter is warm. *first "
               "after a start and idle time*: when the interpreters of earlier submissions have been made ready. *new*: the next "
               "submission after either."),
+    "referee": (referee.measure, "Referee and solver",
+                "Python boards on CPU devices, on one core. *hand-over*: from the word to begin to the answer, between two processes by pipes, nothing "
+                "else; *empty call*: the harness's driver calls a kernel that does nothing; *echo*: what is taken off each call; *in the loop*: other "
+                "work, as a check, comes before each. *in one process*: the same kernel, called by a loop with fresh inputs that are flushed from "
+                "the caches. *KernelBot's form*: a harness in a spawn pool that does all in the submission's process. *a test case*: what each "
+                "test adds to a run. *score by its honest twin's*: of hostile submissions that pass (`tests/attacks/py`) and one that does the same "
+                "work of 3 ms and nothing else; below 1 it has gained."),
     "sessions": (sessions.measure, "Reproducibility of scores by sessions",
                  "Ranked submissions of one kernel to boards in Python, on a calibrated device of one core. A score is a plain time: the "
                  "median of sessions, each a fresh process, of calls during which the machine was calm."),
