@@ -389,7 +389,7 @@ def main(wanted):
             bad += honest_complaints(*bench.submit(HONEST, "profile", config="first").wait())
         print(("not " if bad else "") + "ok 1 - an honest submission passes", *bad, sep="\n# ", flush=True)
         for number, attack in enumerate(attacks, 2):
-            begin = time.monotonic()
+            begin, used = time.monotonic(), sum(os.times()[:4])
             if attack.head.get("needs", "user") not in offered:
                 print(f"ok {number} - {attack.name} # SKIP this machine has no {attack.head['needs']}", flush=True)
                 continue
@@ -397,7 +397,7 @@ def main(wanted):
             print(f"{'not ' if bad else ''}ok {number} - {attack.name} ({attack.head['class'].split(':')[0]})", flush=True)
             for line in bad:
                 print("# " + line.replace("\n", "\n# "), flush=True)
-            print(f"# {time.monotonic() - begin:.1f} s", flush=True)
+            print(f"# {time.monotonic() - begin:.1f} s, {sum(os.times()[:4]) - used:.1f} s of processor time", flush=True)
     finally:
         watch.reap()
         bench.canary.remove()
