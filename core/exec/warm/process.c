@@ -209,8 +209,7 @@ out_of_patience(uv_timer_t *timer)
 	struct warm_process *process = timer->data;
 	bool cooks = current_recipe(process) != NULL;
 	AUTO_FREE char *why = xasprintf("it took longer than %u s (`warm: %s` of exec.yml)",
-		(cooks ? process->pool->recipe_ms : process->pool->start_ms) / 1000,
-		cooks ? "recipe_seconds" : "start_seconds");
+		(cooks ? process->patience_ms : process->pool->start_ms) / 1000, cooks ? "recipe_seconds" : "start_seconds");
 	warm_fail(process, why);
 }
 
@@ -312,6 +311,13 @@ receive(struct warm_process *process, char *text, size_t size)
 	return got;
 }
 
+unsigned
+warm_recipe_ms(unsigned configured, unsigned imports_ms)
+{
+	unsigned scaled = imports_ms * WARM_RECIPE_IMPORTS;
+	return configured ? configured : scaled > WARM_RECIPE_MS ? scaled : WARM_RECIPE_MS;
+}
+
 /* Begins a recipe, which has its own time. The work after the last one has as much time as the imports. */
 static void
 begin_recipe(struct warm_process *process, bool absent)
@@ -319,12 +325,15 @@ begin_recipe(struct warm_process *process, bool absent)
 	size_t count = process->order.recipes.count;
 	if (absent && process->begun > 0)
 		process->absent |= UINT64_C(1) << (process->begun - 1);
+	if (process->begun == 0)
+		process->patience_ms = warm_recipe_ms(
+			process->pool->recipe_ms, (unsigned)((time_monotonic_ns() - process->launched_ns) / 1000000));
 	if (process->begun++ > count) {
 		warm_fail(process, "it follows more recipes than it has");
 		return;
 	}
 	(void)uv_timer_start(&process->patience, out_of_patience,
-		process->begun <= count ? process->pool->recipe_ms : process->pool->start_ms, 0);
+		process->begun <= count ? process->patience_ms : process->pool->start_ms, 0);
 	/* It waits for this byte, so that its output can be assigned to recipes. */
 	(void)send(process->socket_fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
@@ -429,6 +438,7 @@ follow(struct warm_process *process, bool started)
 		return;
 	}
 	uv_update_time(loop);
+	process->launched_ns = time_monotonic_ns();
 	(void)uv_timer_start(&process->patience, out_of_patience, process->pool->start_ms, 0);
 	(void)uv_poll_start(&process->socket, UV_READABLE, on_warm_message);
 	(void)uv_poll_start(&process->output, UV_READABLE, on_output);

@@ -82,7 +82,7 @@ warm_pool_open(const struct warm_setup *setup)
 	warm->max_bytes = memory ? (uint64_t)json_integer_value(memory) : total_memory() / WARM_MEMORY_PART;
 	warm->max_forks = forks ? (unsigned)json_integer_value(forks) : WARM_FORKS;
 	warm->start_ms = start ? (unsigned)json_integer_value(start) * 1000 : WARM_START_MS;
-	warm->recipe_ms = seconds ? (unsigned)json_integer_value(seconds) * 1000 : WARM_RECIPE_MS;
+	warm->recipe_ms = seconds ? (unsigned)json_integer_value(seconds) * 1000 : 0;
 	(void)uv_timer_init(setup->loop, &warm->later);
 	warm->later.data = warm;
 	return warm;

@@ -36,10 +36,12 @@ struct warm_process {
 	unsigned handles; /* open handles; closing the last one may free the process */
 	bool running;     /* the child has not ended */
 	int socket_fd, output_fd;
-	int cache_fd;    /* the folder in which its recipes compiled; -1: none, or not yet */
-	int report_fd;   /* -1: it keeps this process's rights; else it gets a byte if the process could not give them up */
-	unsigned begun;  /* recipes that were begun; one more: all were followed */
-	uint64_t absent; /* a bit for each recipe whose package is not installed */
+	int cache_fd;   /* the folder in which its recipes compiled; -1: none, or not yet */
+	int report_fd;  /* -1: it keeps this process's rights; else it gets a byte if the process could not give them up */
+	unsigned begun; /* recipes that were begun; one more: all were followed */
+	uint64_t launched_ns;
+	unsigned patience_ms; /* for each of its recipes */
+	uint64_t absent;      /* a bit for each recipe whose package is not installed */
 	struct buf printed;
 	struct sandbox_warm *sandbox;
 	struct work work; /* checks the disk; counts as a handle */
@@ -85,7 +87,7 @@ struct warm {
 	unsigned started;             /* interpreters started so far */
 	uint64_t max_bytes;           /* limit for all together */
 	uv_timer_t later;             /* prepares the next copy during a run */
-	unsigned start_ms, recipe_ms; /* for the imports, and for each recipe */
+	unsigned start_ms, recipe_ms; /* for the imports, and for each recipe; 0: in proportion to the imports */
 	struct recipe_backoff *refused;
 	struct strings told; /* subject and sentence, in turns */
 	bool closing;
@@ -112,6 +114,8 @@ bool warm_is_too_large(const struct warm_process *process);
 
 /* ---- process.c: a process from its start to its end ---- */
 
+/* The time for a recipe of an interpreter whose imports took so long. configured: 0, or the time itself. */
+unsigned warm_recipe_ms(unsigned configured, unsigned imports_ms);
 /* Starts the interpreter for an entry of the list that has none. */
 void warm_start(struct warm_process *process);
 /* Ends the process; a later step starts another. Frees it at once if it has no open handles. */

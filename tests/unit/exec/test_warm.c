@@ -54,8 +54,22 @@ test_end_while_prepared(void **state)
 	scratch_remove(spool);
 }
 
+/* A machine that imports slowly compiles slowly: its recipes get more time, unless exec.yml says how much. */
+static void
+test_recipe_limit(void **state)
+{
+	(void)state;
+	assert_int_equal(warm_recipe_ms(0, 0), 30000);
+	assert_int_equal(warm_recipe_ms(0, 750), 30000);
+	assert_int_equal(warm_recipe_ms(0, 2000), 80000);
+	assert_int_equal(warm_recipe_ms(0, 3600000), 144000000);
+	assert_int_equal(warm_recipe_ms(5000, 2000), 5000);
+	assert_int_equal(warm_recipe_ms(280000, 0), 280000);
+}
+
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_end_while_prepared),
+	cmocka_unit_test(test_recipe_limit),
 };
 
 UNIT_TESTS(test_warm);
