@@ -201,12 +201,26 @@ time_out(void *arg)
 	answer_once(check);
 }
 
+/* A runner that cannot describe a machine for an option of its section, which the error names: its jobs would wait. */
+static void
+add_option_fault(const struct runner_query *query, const struct kettle_error *why)
+{
+	const struct config *config = query->check->core->config;
+	AUTO_BUF struct buf text = {0};
+	AUTO_FREE char *pointer = xasprintf("/runners/%s/%s", query->runner, why->member);
+	yaml_add_place(&text, config->file ? config->file : "configuration", config->places, pointer);
+	buf_adds(&text, why->message);
+	config_add_fault(query->check->faults, text.data);
+}
+
 static void
 on_config_check_described(void *arg, const struct kettle_error *err, json_t *greeting)
 {
 	struct runner_query *query = arg;
 	struct config_check *check = query->check;
-	if (err->code < 0 && !check->answered)
+	if (err->code < 0 && !check->answered && *err->member)
+		add_option_fault(query, err);
+	else if (err->code < 0 && !check->answered)
 		(void)json_array_append_new(check->warnings,
 			json_sprintf("The tools of the runner `%s` are not checked: %s", query->runner, err->message));
 	if (err->code == 0 && !check->answered && strcmp(query->runner, HERE) == 0)

@@ -119,7 +119,8 @@ struct kettle_runner {
 	void (*detach)(void *self, const char *ref);
 	/*
 	 * Describes the unit's machine by the greeting of its kettle-exec (versions, protections, tools), requested once.
-	 * Calls done once. With `brief` (true) in the section it does not wait for the versions of tools.
+	 * Calls done once. With `brief` (true) in the section it does not wait for the versions of tools. An error whose
+	 * member is an option of the section is listed by `kettle config check` among its errors.
 	 */
 	int (*describe)(void *self, const json_t *unit,
 		void (*done)(void *arg, const struct kettle_error *err, json_t *facts), void *arg, struct kettle_error *err);

@@ -134,9 +134,12 @@ check(void *self, struct kettle_error *err)
 {
 	static const char *const options_of_commands[] = {"sbatch", "squeue", "scancel"};
 	const struct slurm *slurm = self;
-	struct kettle_error key = {0};
-	AUTO_BUF struct buf names = {0}, absent = {0};
-	int rc = remote_check(self, &key);
+	const char *folder = json_text_or_null(slurm->section, "folder");
+	struct kettle_error why = {0};
+	AUTO_FREE char *exec = NULL;
+	AUTO_BUF struct buf lacks = {0}, names = {0}, absent = {0};
+	if (remote_check(self, &why) < 0)
+		buf_printf(&lacks, "%s ", why.message);
 	for (size_t i = 0; i < ARRAY_SIZE(options_of_commands); i++) {
 		const char *option = options_of_commands[i], *name = json_text_or_empty(slurm->section, option);
 		if (command_exists(name))
@@ -144,11 +147,13 @@ check(void *self, struct kettle_error *err)
 		buf_printf(&names, "%s`%s`", names.len ? ", " : "", name);
 		buf_printf(&absent, "%s`%s`", absent.len ? ", " : "", option);
 	}
-	if (absent.len == 0)
-		return rc < 0 ? kettle_fail(err, rc, "%s", key.message) : 0;
-	return kettle_fail(err, KETTLE_EUNAVAIL,
-		"%s%sThe runner for Slurm cannot start %s: install Slurm's commands on this machine, or give the path as %s.",
-		key.message, rc < 0 ? " " : "", names.data, absent.data);
+	if (absent.len)
+		buf_printf(&lacks,
+			"The runner for Slurm cannot start %s: install Slurm's commands on this machine, or give the path as %s. ",
+			names.data, absent.data);
+	if (folder && slurm_find_exec(slurm->section, folder, &exec, &why) < 0)
+		buf_printf(&lacks, "%s ", why.message);
+	return lacks.len ? kettle_fail(err, KETTLE_EUNAVAIL, "%.*s", (int)lacks.len - 1, lacks.data) : 0;
 }
 
 /* ---- `kettle runner init`: prepares the shared folder, in the process of the operator, who waits ---- */

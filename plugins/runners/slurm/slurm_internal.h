@@ -258,6 +258,11 @@ void slurm_finish_stop(void *slurm);
 
 /* ---- slurm_submit.c: sbatch ---- */
 
+/*
+ * Finds the kettle-exec of the nodes: the option `exec`, else the unpacked one under the digest of the archive. [any,
+ * blocks]
+ */
+int slurm_find_exec(const json_t *section, const char *folder, char **ret_exec, struct kettle_error *err);
 /* `send` of remote.h. */
 void slurm_submit(struct remote_job *job);
 /* Starts a submission if none is under way; jobs that wait together go as one. */

@@ -222,9 +222,8 @@ send_batch(struct slurm_batch *batch)
 
 /* ---- the plans ---- */
 
-/* Finds the kettle-exec of the nodes: the option `exec`, else the unpacked one under the digest of the archive. */
-static int
-find_exec(const json_t *section, const char *folder, char **ret_exec, struct kettle_error *err)
+int
+slurm_find_exec(const json_t *section, const char *folder, char **ret_exec, struct kettle_error *err)
 {
 	const char *named = json_text_or_null(section, "exec");
 	if (named) {
@@ -262,7 +261,7 @@ write_plans(void *arg)
 		rc = kettle_fail(
 			err, KETTLE_ENOENT, "The shared folder %s has no key: run `kettle runner init slurm %s`.", folder, folder);
 	if (rc == 0 && !batch->exec)
-		rc = find_exec(batch->section, folder, &batch->exec, err);
+		rc = slurm_find_exec(batch->section, folder, &batch->exec, err);
 	for (size_t i = 0; rc == 0 && i < batch->count; i++) {
 		const struct plan *plan = &batch->plans[i];
 		/* The line of a cancelled task is empty, so that the others keep their numbers. */

@@ -495,6 +495,8 @@ read_archive(void *arg)
 	session->archive_error = (struct kettle_error){0};
 	session->archive_error.code =
 		exec_archive_read(path, &session->archive, &session->archive_size, session->digest, &session->archive_error);
+	if (session->archive_error.code < 0)
+		(void)kettle_blame(&session->archive_error, KETTLE_CAUSE_NONE, "exec_archive", session->archive_error.code);
 }
 
 static void
