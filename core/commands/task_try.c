@@ -240,7 +240,7 @@ words_of(const struct trial *trial, const struct task_run *run)
 {
 	const struct verdict *verdict = run->verdict;
 	if (run->busy)
-		return json_string("not tried: it is busy");
+		return json_string("not tried: a job could not begin there at once");
 	if (!verdict)
 		return json_sprintf("not tried: %s", run->err.message);
 	if (verdict->state == VERDICT_PASSED)
