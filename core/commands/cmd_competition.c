@@ -324,7 +324,9 @@ check_set_name(struct db *db, const char *name, struct kettle_error *err)
 	int rc = board_set_list(db, name, &boards, err);
 	if (rc < 0 || json_array_size(boards) > 0)
 		return rc;
-	if (!*normal || strcmp(normal, name) != 0)
+	if (!*normal)
+		return kettle_fail(err, KETTLE_EINVAL, "The name of a set has no visible characters.");
+	if (strcmp(normal, name) != 0)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"The name of a set, `%.200s`, has invisible characters or variant forms of letters; write it as "
 			"`%s`.",

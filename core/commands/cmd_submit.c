@@ -408,8 +408,8 @@ fail_choose(const struct submit_request *submit, struct kettle_error *err)
 		return fail_with(&first, err);
 	AUTO_FREE char *names = board_join(open);
 	return kettle_blame(err, KETTLE_CAUSE_NONE, "device",
-		kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` runs on several devices: choose from %s.%s",
-			submit->board.name, names ? names : "", why.len ? why.data : ""));
+		kettle_fail(err, KETTLE_EINVAL, "The leaderboard `%s` runs on several devices: choose %s%s.%s",
+			submit->board.name, json_array_size(open) > 1 ? "from " : "", names ? names : "", why.len ? why.data : ""));
 }
 
 static int

@@ -32,7 +32,7 @@ download_url_check_base(const char *base, struct kettle_error *err)
 		web = *at > ' ' && *at < 0x7f;
 	if (!web || strlen(base) > DOWNLOAD_URL_BASE_MAX)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"The URL of links begins with https:// or http:// and has at most %d printable ASCII characters.",
+			"The URL of links must begin with https:// or http:// and have at most %d printable ASCII characters.",
 			DOWNLOAD_URL_BASE_MAX);
 	return 0;
 }

@@ -56,7 +56,7 @@ jobs_load(struct db *db, int64_t id, const char *state, int64_t attempt, struct 
 	if (rc < 0)
 		return rc;
 	if (rc == 0)
-		return kettle_fail(err, KETTLE_ECONFLICT, "Job %lld does not exist any more.", (long long)id);
+		return kettle_fail(err, KETTLE_ECONFLICT, "Job %lld no longer exists.", (long long)id);
 	if (strcmp(job->state, state) != 0)
 		return kettle_fail(err, KETTLE_ECONFLICT, "Job %lld is %s, not %s.", (long long)id, job->state, state);
 	if (attempt && job->attempt != attempt)
@@ -145,7 +145,7 @@ jobs_material(struct db *db, int64_t job, struct job_material *ret_material, str
 		"s.leaderboard WHERE j.id = ?",
 		"i", job);
 	if (rc == 0)
-		return kettle_fail(err, KETTLE_ENOENT, "Job %lld does not exist any more.", (long long)job);
+		return kettle_fail(err, KETTLE_ENOENT, "Job %lld no longer exists.", (long long)job);
 	if (rc > 0)
 		rc = blobs_get_task(db, read.task, &read.material.bundle, err);
 	if (rc == 0 && read.no_jit_cache)

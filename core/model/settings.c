@@ -18,7 +18,7 @@ check_key(const char *key, struct kettle_error *err)
 {
 	size_t len = strlen(key);
 	if (len == 0 || len > STATE_KEY_MAX || !utf8_valid(key, len))
-		return kettle_fail(err, KETTLE_EINVAL, "A key has 1 to %d bytes of UTF-8.", STATE_KEY_MAX);
+		return kettle_fail(err, KETTLE_EINVAL, "A key must have 1 to %d bytes of UTF-8.", STATE_KEY_MAX);
 	return 0;
 }
 
@@ -88,7 +88,7 @@ settings_state_list(struct db *db, const char *plugin, const char *prefix, const
 	struct state_page page = {.items = items, .limit = limit > 0 && limit < STATE_LIST_MAX ? limit : STATE_LIST_MAX};
 	size_t len = strlen(prefix);
 	if (len > STATE_KEY_MAX || strlen(after) > STATE_KEY_MAX || !utf8_valid(prefix, len))
-		return kettle_fail(err, KETTLE_EINVAL, "A prefix has at most %d bytes of UTF-8.", STATE_KEY_MAX);
+		return kettle_fail(err, KETTLE_EINVAL, "A prefix can have at most %d bytes of UTF-8.", STATE_KEY_MAX);
 	/* The first key behind all that begin with the prefix: no byte of UTF-8 is 255. */
 	char end[STATE_KEY_MAX + 1];
 	memcpy(end, prefix, len + 1);

@@ -35,7 +35,8 @@ user_ref_check_identity(const char *provider, const char *subject, struct kettle
 		sound(subject, ACTOR_SUBJECT_MAX))
 		return 0;
 	return kettle_fail(err, KETTLE_EINVAL,
-		"An actor has a provider of 1 to %d lower-case letters, digits, `_` and `-`, and a subject of 1 to %d bytes "
+		"An actor must have a provider of 1 to %d lower-case letters, digits, `_` and `-`, and a subject of 1 to %d "
+		"bytes "
 		"without control characters.",
 		ACTOR_PROVIDER_MAX, ACTOR_SUBJECT_MAX);
 }
@@ -67,8 +68,8 @@ set_name(const char *name, struct user_ref *ref, struct kettle_error *err)
 {
 	uint32_t invisible = utf8_find_invisible(name, strlen(name));
 	if (!sound(name, REQUEST_NAME_MAX))
-		return kettle_fail(
-			err, KETTLE_EINVAL, "The name of a user has 1 to %d bytes without control characters.", REQUEST_NAME_MAX);
+		return kettle_fail(err, KETTLE_EINVAL, "The name of a user must have 1 to %d bytes without control characters.",
+			REQUEST_NAME_MAX);
 	if (invisible)
 		return kettle_fail(err, KETTLE_EINVAL,
 			"The name contains the invisible character U+%04X, which no user's name has; retype it.", invisible);
@@ -177,7 +178,7 @@ request_check_filter(const json_t *filter, struct kettle_error *err)
 {
 	static const char *const known[] = {"submission", "leaderboard", "task_run", NULL};
 	if (filter && !json_is_object(filter))
-		return kettle_fail(err, KETTLE_EINVAL, "The filter of a subscription is an object.");
+		return kettle_fail(err, KETTLE_EINVAL, "The filter of a subscription must be an object.");
 	json_object_each(filter, key, value) {
 		bool right = (strcmp(key, known[0]) == 0 && json_integer_value(value) > 0) ||
 					 (strcmp(key, known[1]) == 0 && json_string_length(value) > 0) ||
@@ -189,7 +190,7 @@ request_check_filter(const json_t *filter, struct kettle_error *err)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, key,
 			is_known
 				? kettle_fail(err, KETTLE_EINVAL,
-					  "`%s` of a filter is not the number of a submission, the name of a leaderboard, or true.", key)
+					  "`%s` of a filter must be the number of a submission, the name of a leaderboard, or true.", key)
 				: kettle_fail(err, KETTLE_EINVAL, "A filter has no member `%.40s`%s%s%s", key,
 					  near ? "; did you mean `" : "", near ? near : "", near ? "`?" : "."));
 	}

@@ -61,7 +61,7 @@ pack_file(struct packing *packing, const char *step, const json_t *artifact, str
 		return rc;
 	sha256_hex(data ? data : "", len, found);
 	if (rc || (json_int_t)len != size || strcmp(found, sha256) != 0)
-		return kettle_fail(err, KETTLE_EIO, "The artifact %s is not what its step left any more.", path);
+		return kettle_fail(err, KETTLE_EIO, "The artifact %s is no longer what its step left.", path);
 	json_array_append(packing->files, file);
 	buf_add(&packing->bytes, data, len);
 	packing->left -= line + len;

@@ -140,8 +140,8 @@ check_string(const struct argument *argument, const json_t *value, struct kettle
 	int64_t bytes = (int64_t)json_string_length(value);
 	int rc = check_text(argument, value, COMMAND_TEXT_MAX, true, err);
 	if (rc == 0 && argument->max && (bytes < argument->min || bytes > argument->max))
-		return kettle_fail(err, KETTLE_EINVAL, "`%s` has %lld to %lld bytes.", argument->name, (long long)argument->min,
-			(long long)argument->max);
+		return kettle_fail(err, KETTLE_EINVAL, "`%s` must have %lld to %lld bytes.", argument->name,
+			(long long)argument->min, (long long)argument->max);
 	return rc;
 }
 

@@ -608,7 +608,7 @@ host_http(const struct kettle_host *table, const struct kettle_http_request *req
 {
 	struct http *http = host_of(table)->core->setup.http;
 	if (!http)
-		return kettle_fail(err, KETTLE_ECANCELED, "No request can be sent any more: the engine is closing.");
+		return kettle_fail(err, KETTLE_ECANCELED, "Requests can no longer be sent: the engine is closing.");
 	return http_send(http, table, request, ret_id, err);
 }
 

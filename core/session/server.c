@@ -272,7 +272,7 @@ take_subscribe(struct connection *connection, const json_t *message)
 			await_begin(connection);
 		return;
 	}
-	(void)kettle_fail(&err, KETTLE_ETOOBIG, "One connection has at most %d subscriptions.", MAX_SUBSCRIPTIONS);
+	(void)kettle_fail(&err, KETTLE_ETOOBIG, "A connection can have at most %d subscriptions.", MAX_SUBSCRIPTIONS);
 	send_error(connection, id, &err);
 }
 

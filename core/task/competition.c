@@ -255,7 +255,7 @@ fail_no_competition(const struct source_dir *source_dir, const char *path, struc
 {
 	AUTO_FREE char *folder = task_form_near_competitions(source_dir);
 	return kettle_fail(err, KETTLE_EINVAL,
-		"`%s` contains no competition file (a YAML file with `name` and `problems`)%s%s%s.", path,
+		"%s contains no competition file (a YAML file with `name` and `problems`)%s%s%s.", path,
 		folder ? "; its folder `" : "", folder ? folder : "", folder ? "` does" : "");
 }
 

@@ -143,7 +143,7 @@ fail_no_task(const struct task_archive *archive, const json_t *tops, struct kett
 			json_array_size(tops), list.data ? list.data : "", json_array_size(tops) > NAMED_MAX ? ", …" : "");
 	if (folder)
 		return kettle_fail(err, KETTLE_EINVAL,
-			"%s: it has competition files in its folder `%s`, but none at its top or in `" TASK_FORM_COMPETITIONS "`.",
+			"%s has competition files in its folder `%s`, but none at its top or in `" TASK_FORM_COMPETITIONS "`.",
 			task_archive_label(archive), folder);
 	for (i = 0; i < task_archive_count(archive) && !deep; i++)
 		if (strcmp(file_name_of(task_archive_path(archive, i)), YML_NAME) == 0)

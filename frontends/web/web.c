@@ -286,7 +286,7 @@ on_refused(void *arg, struct http_request *request, unsigned status)
 		(void)strcpy(sentence, "The head of the request takes more than 8 KiB.");
 		code = KETTLE_ETOOBIG;
 	} else if (status == STATUS_UNAVAILABLE) {
-		(void)strcpy(sentence, "The server takes no such request now: try again later.");
+		(void)strcpy(sentence, "The server does not accept this request now: try again later.");
 		code = KETTLE_EUNAVAIL;
 	}
 	AUTO_JSON json_t *value = compat_body_max(request) ? json_pack("{s:s}", "detail", sentence)

@@ -80,7 +80,7 @@ static void
 on_creator_told(struct announcement *a)
 {
 	if (a->end == OUTBOX_CLOSED)
-		bot_log(a->bot, KETTLE_LOG_INFO, "The creator of `%s` takes no direct messages of the bot.",
+		bot_log(a->bot, KETTLE_LOG_INFO, "The creator of `%s` accepts no direct messages from the bot.",
 			json_text_or_empty(a->event, "leaderboard_name"));
 	else if (a->err.code)
 		announcement_complain(a, "a direct message", "the channel of a leaderboard's creator");
@@ -121,7 +121,7 @@ tell_creator(struct announcement *a)
 /* ---- the post of a board: a thread of the forum or, without a forum, a message; the outbox keeps it as "post/ID" ---- */
 
 #define THREAD_NAME_MAX 100
-#define GONE_NAME "A leaderboard that is not public any more"
+#define GONE_NAME "A leaderboard that is no longer public"
 
 static char *
 key_of(const struct announcement *a)

@@ -258,7 +258,7 @@ announcement_complain(const struct announcement *a, const char *what, const char
 	const char *advice = a->err.code == KETTLE_EACCES   ? "Give the bot the permissions View Channel, Send Messages, "
 														  "Send Messages in Threads and Manage Threads there."
 						 : a->err.code == KETTLE_ENOENT ? "Name a channel of the guild that exists."
-														: "It will not be tried again.";
+														: "The bot does not try again.";
 	bot_log(a->bot, KETTLE_LOG_WARNING, "Discord refuses %s in %s (event %lld, %s): %s %s", what, where,
 		(long long)a->seq, a->kind, a->err.message, advice);
 }

@@ -475,7 +475,7 @@ fatal_sentence(int code)
 		return "Discord demands that the bot uses shards (close code 4011), which Kettle does not support: remove the "
 			   "bot from other servers and switch Public Bot off on the page Bot of the application.";
 	case 4012:
-		return "Discord does not serve version 10 of its gateway any more (close code 4012): update Kettle.";
+		return "Discord no longer serves version 10 of its gateway (close code 4012): update Kettle.";
 	case 4013:
 		return "Discord does not know the intents that Kettle names (close code 4013): update Kettle.";
 	case 4014:

@@ -115,8 +115,8 @@ check_channel(const struct bot *bot, const json_t *channels, const char *option,
 			option);
 	else if (found != type && !(type == TYPE_ANNOUNCEMENT && found == TYPE_TEXT))
 		bot_log(bot, KETTLE_LOG_WARNING,
-			"The channel %s, which the option `%s` names, is no %s: name another one and restart Kettle.", id, option,
-			type == TYPE_FORUM ? "forum" : "text channel");
+			"The channel %s, which the option `%s` names, is not a %s: name another one and restart Kettle.", id,
+			option, type == TYPE_FORUM ? "forum channel" : "text channel");
 }
 
 static void

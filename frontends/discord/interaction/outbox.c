@@ -309,7 +309,7 @@ store(struct row *row, step_fn next)
 		(void)json_object_del(value, "what");
 	int rc = bot_put(row->bot, key, value, on_stored, row);
 	if (rc < 0)
-		on_stored(row, &(struct kettle_error){.code = rc, .message = "The engine does not take it."}, NULL);
+		on_stored(row, &(struct kettle_error){.code = rc, .message = "The engine does not accept it."}, NULL);
 }
 
 /* ---- changing a message or thread ---- */
@@ -658,7 +658,7 @@ attempt(void *arg)
 	if (row->bot->stopping)
 		finish(row, OUTBOX_STOPPED, NULL);
 	else if (row->kind == ROW_ANSWER && host->utc_ms(host) >= row->expires_ms)
-		fail(row, OUTBOX_EXPIRED, "Discord takes no more answers to this command.");
+		fail(row, OUTBOX_EXPIRED, "Discord no longer accepts answers to this command.");
 	else if (row->kind == ROW_POST)
 		attempt_post(row);
 	else if (row->kind == ROW_KEEP)

@@ -161,7 +161,7 @@ news_board_gone(const char *name)
 {
 	AUTO_JSON json_t *board = json_pack("{s:s*}", "name", name);
 	return template_markdown(
-		"The leaderboard {name?{*name} has been deleted.|of this post is not public any more.}", board, escape);
+		"The leaderboard {name?{*name} has been deleted.|of this post is no longer public.}", board, escape);
 }
 
 /* ---- for operators and creators ---- */
@@ -200,8 +200,8 @@ static const struct {
 	{"storage.full",
 		"🚨 The disk of the database has been full " SINCE "; Kettle stores nothing until there is room" ERROR},
 	{"storage.ok", "The disk of the database has room again; Kettle could store nothing " SINCE ERROR AT},
-	{"runner.credential_failed", "🔑 The runner {*data.runner} runs no jobs, because its credential is not valid any "
-								 "more: {data.error:sentence}" AT},
+	{"runner.credential_failed", "🔑 The runner {*data.runner} runs no jobs, because its credential is no longer "
+								 "valid: {data.error:sentence}" AT},
 };
 
 char *

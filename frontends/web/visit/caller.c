@@ -123,7 +123,7 @@ callers_identify(struct web *web, const char *token, caller_fn done, void *arg)
 		done(arg, web->anonymous, &err);
 	} else if (strlen(token) > TOKEN_MAX || token[strspn(token, LETTERS)]) {
 		(void)kettle_fail(&err, KETTLE_EACCES,
-			"The credential is no token: make one with `kettle token create`, and send it as `Authorization: Bearer "
+			"The credential is not a token: make one with `kettle token create`, and send it as `Authorization: Bearer "
 			"TOKEN`.");
 		done(arg, NULL, &err);
 	} else {

@@ -148,7 +148,7 @@ void
 respond_not_allowed(struct http_request *request, const char *methods)
 {
 	char message[80];
-	(void)snprintf(message, sizeof(message), "This address takes %s.", methods);
+	(void)snprintf(message, sizeof(message), "This address accepts only %s.", methods);
 	refuse(request, STATUS_NOT_ALLOWED, kettle_error_name(KETTLE_EINVAL), message, "Allow", methods);
 }
 

@@ -273,7 +273,7 @@ test_operators(void **state)
 	fixture_assert_message(f, 2, POST_OPERATORS,
 		"The disk of the database has room again; Kettle could store nothing since <t:1795597200:f>\n<t:1795600800:f>");
 	fixture_assert_message(f, 3, POST_OPERATORS,
-		"🔑 The runner **modal** runs no jobs, because its credential is not valid any more: token "
+		"🔑 The runner **modal** runs no jobs, because its credential is no longer valid: token "
 		"expired\n<t:1795600800:f>");
 	fixture_tell(f, announce_fixture_event(5, "unit.unfit", unit("too hot")));
 	fixture_tell(f, announce_fixture_event(6, "unit.fit", unit("cool")));
@@ -343,7 +343,7 @@ test_fault(void **state)
 		&f->server, "POST /api/channels/79/messages", 403, NULL, "{\"code\": 50007, \"message\": \"Cannot send\"}");
 	fixture_tell(f, fault(2));
 	fixture_done(f, 2);
-	assert_true(fixture_logged(f, "info", "The creator of `vec_add` takes no direct messages of the bot."));
+	assert_true(fixture_logged(f, "info", "The creator of `vec_add` accepts no direct messages from the bot."));
 	assert_false(fixture_logged(f, "warning", ""));
 	fixture_assert_message(f, 5, POST_OPERATORS, text);
 	/* One who is not on Discord. */

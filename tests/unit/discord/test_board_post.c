@@ -44,9 +44,9 @@ test_post(void **state)
 	fixture_done(f, 4);
 	fixture_assert_json(f, 3, "PATCH /api/channels/801", "{\"archived\": false}");
 	fixture_assert_message(
-		f, 4, "PATCH /api/channels/801/messages/801", "The leaderboard of this post is not public any more.");
+		f, 4, "PATCH /api/channels/801/messages/801", "The leaderboard of this post is no longer public.");
 	fixture_assert_json(f, 5, "PATCH /api/channels/801",
-		"{\"archived\": true, \"locked\": true, \"name\": \"A leaderboard that is not public any more\"}");
+		"{\"archived\": true, \"locked\": true, \"name\": \"A leaderboard that is no longer public\"}");
 	fixture_tell(f, announce_fixture_event(5, "leaderboard.updated", NULL));
 	fixture_done(f, 5);
 	assert_int_equal(f->server.count, 6);
@@ -87,7 +87,7 @@ test_post_in_channel(void **state)
 	fixture_tell(f, deleted);
 	fixture_done(f, 2);
 	fixture_assert_message(
-		f, 2, "PATCH /api/channels/700/messages/711", "The leaderboard of this post is not public any more.");
+		f, 2, "PATCH /api/channels/700/messages/711", "The leaderboard of this post is no longer public.");
 	assert_int_equal(f->server.count, 3);
 	assert_null(json_object_get(kettle_fake_state(f->fake), "out/post/7"));
 }
@@ -177,7 +177,7 @@ test_post_begun(void **state)
 	fixture_tell(f, announce_fixture_event(2, "leaderboard.created", NULL));
 	fixture_done(f, 2);
 	fixture_assert_request(f, 3, POST_NEWS);
-	/* A thread of a board that is not public any more, or was deleted, says nothing of it. */
+	/* A thread of a board that is no longer public, or was deleted, says nothing of it. */
 	has_begun_post(f, true);
 	server_step(&f->server, "GET /api/guilds/1/threads/active", 200, NULL, THREADS);
 	json_object_set_new(f->board, "visibility", json_string("closed"));

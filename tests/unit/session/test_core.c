@@ -426,7 +426,7 @@ test_strangers(void **state)
 	assert_hears(fd, "\"hello\"");
 	tell(fd, "{}\n{\"id\": 1, \"call\": 5}\n{\"unsubscribe\": 99}\n{\"unsubscribe\": 0}\n{\"subscribe\": "
 			 "[]}\n{\"cancel\": 7}\n");
-	assert_hears(fd, "An actor has");
+	assert_hears(fd, "An actor must have");
 	tell(fd, "{\"id\": 8, \"subscribe\": [], \"actor\": {\"provider\": \"cli\", \"subject\": \"a\"}}\n");
 	assert_hears(fd, "an object");
 	tell(fd, "{\"id\": 2, \"call\": \"leaderboard.list\"}\n");
