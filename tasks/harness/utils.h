@@ -275,8 +275,8 @@ differences(const std::vector<T> &got, const std::vector<T> &want, double relati
 	}
 	if (wrong == 0)
 		return "";
-	return std::to_string(wrong) + " of " + std::to_string(got.size()) + " elements are wrong" + places +
-		   (wrong > show ? "; and more" : "");
+	return std::to_string(wrong) + " of " + std::to_string(got.size()) +
+		   (wrong == 1 ? " elements is wrong" : " elements are wrong") + places + (wrong > show ? "; and more" : "");
 }
 
 // ---- What the harness needs of the machine and for its report ----

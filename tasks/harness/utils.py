@@ -135,7 +135,7 @@ def _places(wrong, received, expected, shown, tolerances=None):
         positions = [list(map(int, position)) for position in zip(*positions)]
     if not positions:
         return []
-    reasons = [f"{len(positions)} of {wrong.numel() if _is_tensor(wrong) else wrong.size} elements are wrong"]
+    reasons = [f"{len(positions)} of {wrong.numel() if _is_tensor(wrong) else wrong.size} elements {'is' if len(positions) == 1 else 'are'} wrong"]
     for position in positions[:shown]:
         at = tuple(position)
         want = expected[at].item()
