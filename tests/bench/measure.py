@@ -240,6 +240,6 @@ def stop_server(child):
     child.wait(60)
 
 
-__all__ = ["BUILD", "KETTLE", "SECONDS", "TOOLS", "Box", "Cannot", "Client", "HEAD", "RANKED_REST", "Section", "figures", "interpreter",
+__all__ = ["BUILD", "KETTLE", "SECONDS", "TOOLS", "Box", "Cannot", "Client", "HEAD", "RANKED_REST", "SUBMIT_LIMIT", "Section", "figures", "interpreter",
            "kept", "machine", "number_text", "plugins", "poll", "progress", "quantile", "rounds", "split", "start_server", "stop_server",
            "table", "wants_warm"]

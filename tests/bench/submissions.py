@@ -9,7 +9,7 @@ import time
 
 from kettle_test import TASKS
 
-from measure import (RANKED_REST, SECONDS, Box, Cannot, Client, interpreter, plugins, poll, progress, rounds, split,
+from measure import (RANKED_REST, SECONDS, SUBMIT_LIMIT, Box, Cannot, Client, interpreter, plugins, poll, progress, rounds, split,
                      start_server, stop_server)
 
 IDLE_SECONDS = 1.5
@@ -132,6 +132,9 @@ def shorter(box, name, seconds):
         path.chmod(0o755 if path.is_dir() else 0o644)
     task = folder / "task.yml"
     reference = folder / "reference.py"
+    if task.exists():  # on a busy machine the limits of a task end what shall be measured
+        text = re.sub(r"^(test|benchmark|ranked)_timeout: .*\n", "", task.read_text(), flags=re.M)
+        task.write_text(text.rstrip("\n") + "\n" + "".join(f"{run}_timeout: {SUBMIT_LIMIT}\n" for run in ("test", "benchmark", "ranked")))
     if task.exists() and reference.exists():
         reference.write_text(reference.read_text() + f"\nBENCHMARK_SECONDS = RANKED_SECONDS = {seconds}\n")
     elif task.exists():
