@@ -8,6 +8,7 @@
 #include "base/json_access.h"
 #include "model/board.h"
 #include "model/ranking.h"
+#include "model/records.h"
 
 #define DAY_MS (INT64_C(24) * 60 * 60 * 1000)
 
@@ -44,7 +45,7 @@ add_device(const struct command_call *call, const json_t *board, json_t *device,
 	const char *name = json_text_or_empty(device, "device");
 	int rc = ranking_podium(call->db, id, name, &podium, err);
 	if (rc == 0 && !member_true(board, "ended"))
-		rc = ranking_best_until(call->db, id, name, call->db->now_ms - DAY_MS, &before, err);
+		rc = records_best_until(call->db, id, name, call->db->now_ms - DAY_MS, &before, err);
 	if (rc < 0)
 		return rc;
 	json_array_each(podium, row)

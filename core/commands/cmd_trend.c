@@ -9,6 +9,7 @@
 #include "model/board.h"
 #include "model/podium.h"
 #include "model/ranking.h"
+#include "model/records.h"
 #include "model/user.h"
 
 #include <string.h>
@@ -78,7 +79,7 @@ add_series(const struct command_call *call, const struct board *board, const cha
 {
 	json_t *trend = NULL;
 	int rc =
-		ranking_trend(call->db, board->id, device, user ? user->id : 0, member_int(call->args, "limit"), &trend, err);
+		records_trend(call->db, board->id, device, user ? user->id : 0, member_int(call->args, "limit"), &trend, err);
 	if (rc < 0)
 		return rc;
 	(void)json_object_set_new(trend, "user_id", user ? json_sprintf("%lld", (long long)user->id) : json_null());

@@ -46,12 +46,14 @@ put_version(struct db *db, const json_t *bundle, const char *hash, int64_t *ret_
 	AUTO_JSON json_t *rest = json_copy((json_t *)bundle);
 	const char *run_hash = json_text_or_null(bundle, "hash");
 	const char *name = json_text_or_null(bundle, "name");
+	const json_t *yml = json_object_get(bundle, "task");
+	const char *harness = json_text_or_null(yml, "harness");
 	(void)json_object_del(rest, "files");
 	int rc = db_exec(db, err,
-		"INSERT INTO tasks (content_hash, run_hash, name, bundle_json, created_at, language) VALUES (?1, ?2, ?3, ?4, "
-		"?5, "
-		"json_extract(?4, '$.task.lang'))",
-		"sssji", hash, run_hash ? run_hash : "", name ? name : "", rest, db->now_ms);
+		"INSERT INTO tasks (content_hash, run_hash, name, bundle_json, created_at, language, harness, judging_json) "
+		"VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		"sssjissj", hash, run_hash ? run_hash : "", name ? name : "", rest, db->now_ms, json_text_or_null(yml, "lang"),
+		harness ? harness : "task", json_object_get(bundle, "judging"));
 	int64_t task = db_last_id(db);
 	json_object_each(json_object_get(bundle, "files"), file, contents) {
 		if (rc == 0)

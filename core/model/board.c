@@ -354,9 +354,8 @@ board_pick_devices(const struct command_env *env, const json_t *wanted, json_t *
 	"FROM (SELECT device FROM leaderboard_devices d WHERE " \
 	"d.leaderboard = b.id ORDER BY position)) AS gpu_types_json, b.visibility, b.code, b.jit_cache, " \
 	"b.after_deadline, u.name AS creator, b.created_at AS created_iso, b.opens_at AS opens_iso, " \
-	"coalesce(b.deadline_at < ?1, 0) AS ended_bool, json_extract(t.bundle_json, '$.judging') AS judging_json, " \
-	"coalesce(json_extract(t.bundle_json, '$.task.harness'), 'task') AS harness" with \
-	" FROM leaderboards b JOIN tasks t ON " \
+	"coalesce(b.deadline_at < ?1, 0) AS ended_bool, t.judging_json, " \
+	"t.harness" with " FROM leaderboards b JOIN tasks t ON " \
 	"t.id = b.task JOIN users u ON u.id = b.creator "
 
 /* In place of what its task's bundle keeps. */
@@ -379,8 +378,7 @@ int
 board_judging(struct db *db, const struct board *board, json_t **ret_kept, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
-	int rc = db_object(db, &row, err,
-		"SELECT json_extract(bundle_json, '$.judging') AS judging_json FROM tasks WHERE id = ?", "i", board->task);
+	int rc = db_object(db, &row, err, "SELECT judging_json FROM tasks WHERE id = ?", "i", board->task);
 	if (rc == 0)
 		*ret_kept = json_incref(json_object_get(row, "judging"));
 	return rc;

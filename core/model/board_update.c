@@ -231,6 +231,7 @@ leave_scores(struct update *update, struct kettle_error *err)
 		/* The counts first, without which the triggers of best have nothing to do. */
 		"DELETE FROM best_counts WHERE leaderboard = ?",
 		"DELETE FROM best WHERE leaderboard = ?",
+		"DELETE FROM records WHERE leaderboard = ?",
 		"UPDATE leaderboard_devices SET ranked = 0 WHERE leaderboard = ?",
 	};
 	int rc = db_int(update->db, &update->counts_from, err,

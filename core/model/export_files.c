@@ -30,9 +30,7 @@ static const struct table {
 		"leaderboard_devices d "
 		"WHERE "
 		"d.leaderboard = b.id) AS devices_json, t.name AS task, t.content_hash AS task_hash, "
-		"coalesce(json_extract(t.bundle_json, '$.task.harness'), 'task') AS harness, "
-		"coalesce(json_extract(t.bundle_json, '$.judging'), json_object('cpu', 'one process', 'gpu', 'one process')) "
-		"AS "
+		"t.harness, coalesce(t.judging_json, json_object('cpu', 'one process', 'gpu', 'one process')) AS "
 		"judging_json FROM leaderboards b JOIN "
 		"users u ON u.id = b.creator JOIN tasks t ON t.id = b.task ORDER BY b.id"},
 	{"users", "SELECT id AS user_id, name AS user_name, role, created_at AS created_iso, banned_at IS NOT NULL AS "

@@ -10,16 +10,9 @@
 #include "base/text.h"
 #include "base/xalloc.h"
 #include "model/board.h"
+#include "model/records.h"
 
 #include <string.h>
-
-#define COUNTS "NOT s.practice AND " WOULD_COUNT
-#define WOULD_COUNT \
-	"s.mode = 'ranked' AND s.flagged_at IS NULL AND s.id >= b.counts_from AND u.banned_at IS NULL AND NOT " \
-	"j.superseded AND j.state = 'passed' AND j.score IS NOT NULL "
-#define JOINS "FROM submissions s " WITH_OTHERS
-#define WITH_OTHERS \
-	"JOIN jobs j ON j.submission = s.id JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user "
 
 /* A user's entry on a device, and what it should be. */
 struct entry {
@@ -140,24 +133,6 @@ ranking_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, struct
 {
 	return db_array(db, ret_devices, err,
 		"SELECT device, ranked FROM leaderboard_devices WHERE leaderboard = ? ORDER BY position", "i", leaderboard);
-}
-
-int
-ranking_best_until(
-	struct db *db, int64_t leaderboard, const char *device, int64_t until, json_t **ret_score, struct kettle_error *err)
-{
-	AUTO_JSON json_t *row = NULL;
-	int rc = db_object(db, &row, err,
-		"WITH old AS (SELECT score FROM best WHERE leaderboard = ?1 AND device = ?2 AND created_at < ?3 ORDER BY "
-		"score, submission LIMIT 1), ahead AS (SELECT user FROM best WHERE leaderboard = ?1 AND device = ?2 AND score "
-		"< "
-		"coalesce((SELECT score FROM old), 9e999) ORDER BY score, submission LIMIT ?4) SELECT min(score) AS score FROM "
-		"(SELECT score FROM old UNION ALL SELECT j.score FROM ahead CROSS JOIN submissions s " WITH_OTHERS
-		"WHERE s.leaderboard = ?1 AND s.user = ahead.user AND s.created_at < ?3 AND j.device = ?2 AND " COUNTS ")",
-		"isii", leaderboard, device, until, (int64_t)RANKING_AHEAD_MAX);
-	if (rc == 0)
-		*ret_score = json_incref(json_object_get(row, "score"));
-	return rc;
 }
 
 int
@@ -332,8 +307,8 @@ read_job(struct db *db, int64_t job, struct entry *ret_entry, struct ranking_pos
 {
 	*ret_entry = (struct entry){0};
 	*ret_position = (struct ranking_position){0};
-	int rc =
-		db_query(db, err, read_entry, ret_entry, "SELECT " ENTRY_COLUMNS JOINS "WHERE j.id = ? AND " COUNTS, "i", job);
+	int rc = db_query(db, err, read_entry, ret_entry,
+		"SELECT " ENTRY_COLUMNS RECORDS_JOINS "WHERE j.id = ? AND " RECORDS_COUNTS, "i", job);
 	if (rc == 1)
 		rc = ranking_of(db, ret_entry->leaderboard, ret_entry->device, ret_entry->user, ret_position, err);
 	return rc;
@@ -374,7 +349,10 @@ ranking_offer(struct db *db, int64_t job, struct ranking_change *ret_change, str
 	change.after = change.before;
 	bool better = entry.job && (change.before.rank == 0 || entry.score < change.before.score ||
 								   (entry.score == change.before.score && entry.submission < change.before.submission));
-	if (better)
+	/* Of those that are not better, only an earlier one can have been a record in its time. */
+	if (entry.job && (better || entry.submission < change.before.submission))
+		rc = records_offer(db, entry.leaderboard, entry.device, entry.user, entry.submission, entry.score, err);
+	if (rc == 0 && better)
 		rc = apply(db, &entry, &change, err);
 	if (rc == 0 && ret_change)
 		*ret_change = change;
@@ -389,14 +367,15 @@ recompute_one(struct db *db, const struct entry *who, struct ranking_change *ret
 	int rc = ranking_of(db, who->leaderboard, who->device, who->user, &change.before, err);
 	if (rc == 0)
 		rc = db_query(db, err, read_entry, &entry,
-			"SELECT " ENTRY_COLUMNS JOINS "WHERE s.leaderboard = ? AND s.user = ? AND j.device = ? AND " COUNTS
+			"SELECT " ENTRY_COLUMNS RECORDS_JOINS
+			"WHERE s.leaderboard = ? AND s.user = ? AND j.device = ? AND " RECORDS_COUNTS
 			"ORDER BY j.score, s.id LIMIT 1",
 			"iis", who->leaderboard, who->user, who->device);
 	if (rc < 0)
 		return rc;
 	change.after = change.before;
-	rc = 0; /* a row was found, or none */
-	if (entry.job != change.before.job || entry.score != change.before.score)
+	rc = records_renew(db, who->leaderboard, who->device, who->user, err);
+	if (rc == 0 && (entry.job != change.before.job || entry.score != change.before.score))
 		rc = apply(db, &entry, &change, err);
 	if (rc == 0 && ret_change)
 		*ret_change = change;
@@ -471,8 +450,8 @@ own_page(struct db *db, int64_t leaderboard, const char *device, int64_t user, j
 {
 	int64_t count = 0;
 	int rc = db_int(db, &count, err,
-		"SELECT count(*) " JOINS "WHERE s.leaderboard = ? AND s.user = ? AND j.device = ? AND " COUNTS, "iis",
-		leaderboard, user, device);
+		"SELECT count(*) " RECORDS_JOINS "WHERE s.leaderboard = ? AND s.user = ? AND j.device = ? AND " RECORDS_COUNTS,
+		"iis", leaderboard, user, device);
 	if (rc == 0)
 		*ret_page = json_pack("{s:s, s:I, s:O}", "device", device, "count", (json_int_t)count, "entries", entries);
 	return rc;
@@ -490,9 +469,9 @@ ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t 
 	int rc = ranking_of(db, leaderboard, device, user, &position, err);
 	if (rc == 0)
 		rc = db_array(db, &entries, err,
-			"SELECT " RANKING_COLUMNS(RUN, RUN) " " JOINS
-												"WHERE s.leaderboard = ?3 AND s.user = ?4 AND j.device = ?5 AND " COUNTS
-												"ORDER BY j.score, s.id LIMIT ?6 OFFSET ?7",
+			"SELECT " RANKING_COLUMNS(RUN,
+				RUN) " " RECORDS_JOINS "WHERE s.leaderboard = ?3 AND s.user = ?4 AND j.device = ?5 AND " RECORDS_COUNTS
+					 "ORDER BY j.score, s.id LIMIT ?6 OFFSET ?7",
 			"iiiisii", position.submission, position.rank, leaderboard, user, device, limit, offset);
 	return rc < 0 ? rc : own_page(db, leaderboard, device, user, entries, ret_page, err);
 }
@@ -500,7 +479,8 @@ ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int64_t 
 #undef RANK_SQL
 #define RANK_SQL "rank() OVER (ORDER BY j.score)"
 #define PRACTICE \
-	JOINS "WHERE s.leaderboard = ?1 AND j.device = ?2 AND s.practice AND ?3 IN (0, s.user) AND " WOULD_COUNT
+	RECORDS_JOINS \
+	"WHERE s.leaderboard = ?1 AND j.device = ?2 AND s.practice AND ?3 IN (0, s.user) AND " RECORDS_WOULD_COUNT
 
 int
 ranking_page_practice(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit,
@@ -512,7 +492,7 @@ ranking_page_practice(struct db *db, int64_t leaderboard, const char *device, in
 		leaderboard, device, user);
 	if (rc == 0)
 		rc = db_array(db, &entries, err,
-			"SELECT " RANKING_COLUMNS(RUN, RUN) " " JOINS
+			"SELECT " RANKING_COLUMNS(RUN, RUN) " " RECORDS_JOINS
 												"WHERE j.id IN (SELECT id FROM (SELECT j.id, row_number() OVER "
 												"(PARTITION BY s.user ORDER BY j.score, s.id) AS place " PRACTICE
 												") WHERE place = 1 OR ?3) ORDER BY j.score, s.id LIMIT ?4 OFFSET ?5",
@@ -543,7 +523,7 @@ ranking_verify(struct db *db, db_row row, void *arg, struct kettle_error *err)
 	int rc = db_query(db, err, row, arg,
 		"WITH e AS MATERIALIZED (SELECT * FROM (SELECT s.leaderboard, j.device, s.user, s.id, j.id AS job, j.score, "
 		"j.low, j.high, s.created_at, s.file_name, u.name, b.name AS board, row_number() OVER (PARTITION BY "
-		"s.leaderboard, j.device, s.user ORDER BY j.score, s.id) AS place " JOINS "WHERE " COUNTS
+		"s.leaderboard, j.device, s.user ORDER BY j.score, s.id) AS place " RECORDS_JOINS "WHERE " RECORDS_COUNTS
 		") WHERE place = 1) SELECT printf('%s on %s: %s %s.', e.board, e.device, e.name, CASE WHEN best.user IS NULL "
 		"THEN printf('is not ranked, but submission %d counts', e.id) ELSE printf('is ranked with submission %d and "
 		"%.9g s, but the best run is that of submission %d with %.9g s', best.submission, best.score, e.id, e.score) "
@@ -560,29 +540,9 @@ ranking_verify(struct db *db, db_row row, void *arg, struct kettle_error *err)
 			"best.user_name, best.bucket), best.score, best.bucket FROM best JOIN leaderboards b ON b.id = "
 			"best.leaderboard",
 			NULL);
+	if (rc == 0)
+		rc = records_verify(db, row, arg, err);
 	return rc < 0 ? rc : 0;
-}
-
-int
-ranking_trend(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit, json_t **ret_trend,
-	struct kettle_error *err)
-{
-	AUTO_JSON json_t *points = NULL;
-	int rc = db_array(db, &points, err,
-		"SELECT * FROM (SELECT submission_id, user_id_text, user_name, created_at AS time_iso, score, count(*) OVER () "
-		"AS count FROM (SELECT s.id AS submission_id, u.id AS user_id_text, u.name AS user_name, s.created_at, "
-		"j.score, min(j.score) OVER (ORDER BY s.created_at, s.id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS "
-		"before " JOINS "WHERE s.leaderboard = ?1 AND j.device = ?2 AND ?3 IN (0, s.user) AND " COUNTS
-		") WHERE before IS NULL OR score < before ORDER BY created_at DESC, submission_id DESC LIMIT ?4) ORDER BY "
-		"time_iso, submission_id",
-		"isii", leaderboard, device, user, limit);
-	if (rc < 0)
-		return rc;
-	json_int_t count = member_int(json_array_get(points, 0), "count");
-	json_array_each(points, point)
-		(void)json_object_del(point, "count");
-	*ret_trend = json_pack("{s:I, s:O}", "count", count, "points", points);
-	return 0;
 }
 
 /* ---- competitions: who is ahead over all leaderboards of a set ---- */

@@ -67,13 +67,6 @@ int ranking_devices(struct db *db, int64_t leaderboard, json_t **ret_devices, st
 int ranking_podium(
 	struct db *db, int64_t leaderboard, const char *device, json_t **ret_podium, struct kettle_error *err);
 /*
- * The best score among what counts and was submitted before `until` (ms since 1970), a number or null. Exact while at most
- * RANKING_AHEAD_MAX users have become better than all that are as they were. New reference.
- */
-#define RANKING_AHEAD_MAX 10
-int ranking_best_until(struct db *db, int64_t leaderboard, const char *device, int64_t until, json_t **ret_score,
-	struct kettle_error *err);
-/*
  * The nearest entry above a place that is of a later submission, among the RANKING_NEAR_MAX above it: {"user_name", "score",
  * "submission_id", "time"}, or null. New reference.
  */
@@ -93,18 +86,10 @@ int ranking_page_of(struct db *db, int64_t leaderboard, const char *device, int6
 int ranking_page_practice(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit,
 	int64_t offset, json_t **ret_page, struct kettle_error *err);
 /*
- * Compares `best` with the runs, for all boards, and changes nothing: calls row for each entry that is wrong, with a
+ * Compares `best` and `records` with the runs, for all boards, and changes nothing: calls row for each entry that is wrong, with a
  * sentence in its first column.
  */
 int ranking_verify(struct db *db, db_row row, void *arg, struct kettle_error *err);
-/*
- * How the best score of a device became better: each run that counts and was better than all of those submitted before
- * it, of one user (0: of all). {"count", "points": [{"submission_id", "user_id", "user_name", "time", "score"}]}, the
- * last `limit` of them in the order of time, which is that of their submission. Reads all runs of the device. New reference.
- */
-int ranking_trend(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t limit,
-	json_t **ret_trend, struct kettle_error *err);
-
 /*
  * Competitions: the leaderboards of one set, and who is ahead over all of them. On each leaderboard and device the first
  * ten places get 10, 9, … 1 points. Users of equal score share the places that they take, and so the mean of their

@@ -12,6 +12,7 @@
 #include "model/jobs.h"
 #include "model/name.h"
 #include "model/ranking.h"
+#include "model/records.h"
 #include "model/submissions.h"
 #include "model/tokens.h"
 
@@ -395,7 +396,7 @@ static int
 add_history(struct db *db, int64_t user, json_t *row, struct kettle_error *err)
 {
 	AUTO_JSON json_t *trend = NULL;
-	int rc = ranking_trend(
+	int rc = records_trend(
 		db, member_int(row, "board"), json_text_or_null(row, "device"), user, USER_PAGE_POINTS_MAX, &trend, err);
 	if (rc < 0)
 		return rc;

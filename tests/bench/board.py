@@ -25,6 +25,14 @@ BEST = ("INSERT INTO best (leaderboard, device, user, submission, job, score, lo
         " s.file_name, u.name FROM submissions s JOIN jobs j ON j.submission = s.id JOIN users u ON u.id = s.user WHERE"
         " j.state = 'passed' GROUP BY user")
 
+SERIES = "min(score) OVER ({of} ORDER BY submission ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before"
+RECORDS = tuple(
+    f"INSERT INTO records (leaderboard, device, user, submission, score) SELECT 1, 'CPU', {user}, submission, score FROM (SELECT *, {SERIES.format(of=of)}"
+    f" FROM {runs}) WHERE before IS NULL OR score < before" for user, of, runs in (
+        ("user", "PARTITION BY user", "(SELECT s.user, s.id AS submission, j.score FROM submissions s JOIN jobs j ON j.submission = s.id WHERE"
+         " j.state = 'passed')"),
+        ("0", "", "records")))
+
 
 def bucket(score):
     return struct.unpack("<q", struct.pack("<d", score))[0] >> BUCKET_SHIFT
@@ -45,6 +53,7 @@ def grow(path, before, size, waiting=WAITING):
     db = sqlite3.connect(path)
     db.create_function("bucket", 1, bucket, deterministic=True)
     db.execute("DELETE FROM best")
+    db.execute("DELETE FROM records")
     db.execute("DELETE FROM runs WHERE job > ?", (before,))
     db.execute("DELETE FROM jobs WHERE id > ?", (before,))
     db.execute("DELETE FROM submissions WHERE id > ?", (before,))
@@ -52,7 +61,8 @@ def grow(path, before, size, waiting=WAITING):
     db.execute(f"{NUMBERS} INSERT OR IGNORE INTO users (id, name, created_at) SELECT 1000 + i, 'user' || i, 1 FROM c",
                (-1, last))
     fill(db, before, size, "passed")
-    db.execute(BEST)
+    for statement in (BEST, *RECORDS):
+        db.execute(statement)
     fill(db, size, size + waiting, "queued")
     db.execute("ANALYZE")
     db.commit()

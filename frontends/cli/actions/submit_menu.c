@@ -214,7 +214,8 @@ submit_start(struct run *run)
 	if (wants_menu(run)) {
 		const json_t *file = json_object_get(run->args.values, "file");
 		bool named = *json_text_or_empty(run->args.own, "board");
-		AUTO_JSON json_t *args = named ? json_object() : json_pack("{s:O*}", "takes", json_object_get(file, "name"));
+		AUTO_JSON json_t *args =
+			json_pack("{s:b, s:O*}", "short", 1, "takes", named ? NULL : json_object_get(file, "name"));
 		run_call(run, "leaderboard.list", args, boards_listed);
 	} else {
 		run_command(run);

@@ -94,7 +94,8 @@ show_list(struct interaction *interaction, size_t offset, bool all)
 {
 	struct list *list = xnew(struct list, offset, all);
 	if (all)
-		interaction_call(interaction, "leaderboard.list", json_pack("{s:b}", "all", 1), on_list, free, list);
+		interaction_call(
+			interaction, "leaderboard.list", json_pack("{s:b, s:b}", "all", 1, "short", 1), on_list, free, list);
 	else
 		boards_get(interaction, on_list, free, list);
 }

@@ -488,7 +488,7 @@ on_boards(void *arg, const struct kettle_error *err, json_t *boards)
 void
 announce_boards(struct bot *bot)
 {
-	AUTO_JSON json_t *actor = bot_own_actor(), *args = json_object();
+	AUTO_JSON json_t *actor = bot_own_actor(), *args = json_pack("{s:b}", "short", 1);
 	if (*bot->settings.forum)
 		(void)bot_call(bot, actor, "leaderboard.list", args, on_boards, bot);
 }

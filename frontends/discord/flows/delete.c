@@ -123,7 +123,8 @@ static void
 show_menu(struct interaction *interaction, size_t offset)
 {
 	struct menu *menu = xnew(struct menu, .offset = offset);
-	interaction_call(interaction, "leaderboard.list", json_pack("{s:b}", "all", 1), on_boards, free_menu, menu);
+	interaction_call(
+		interaction, "leaderboard.list", json_pack("{s:b, s:b}", "all", 1, "short", 1), on_boards, free_menu, menu);
 }
 
 void

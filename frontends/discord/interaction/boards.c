@@ -71,7 +71,7 @@ boards_get(struct interaction *interaction, interaction_fn fn, kettle_fn end, vo
 		return;
 	}
 	struct wanted *wanted = xnew(struct wanted, fn, end, arg, interaction->bot->boards_generation);
-	interaction_call(interaction, "leaderboard.list", json_object(), on_boards, free_wanted, wanted);
+	interaction_call(interaction, "leaderboard.list", json_pack("{s:b}", "short", 1), on_boards, free_wanted, wanted);
 }
 
 void

@@ -258,7 +258,7 @@ const struct compat_route compat_admin_routes[] = {
 	{HTTP_DELETE, {"admin", "submissions", "*"}, COMPAT_CALL("submission.delete",
 		.args = {{"id", FROM_ID, "2"}}, .answer = {{"submission_id", FROM_RESULT, "id"}})},
 	{HTTP_DELETE, {"admin", "submissions"}, COMPAT_CALL("leaderboard.list",
-		.args = {{"all", FROM_TRUE}}, .then = delete_all,
+		.args = {{"all", FROM_TRUE}, {"short", FROM_TRUE}}, .then = delete_all,
 		.answer = {{"leaderboard_id", FROM_NUMBER, "leaderboard_id"}, {"user_name", FROM_QUERY, "user_name"},
 			{"deleted_submissions", FROM_RESULT, "submissions"}, {"deleted_runs", FROM_RESULT, "runs"},
 			{"deleted_job_status", FROM_RESULT, "jobs"}})},

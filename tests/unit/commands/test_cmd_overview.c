@@ -92,17 +92,17 @@ static void
 test_day(void **state)
 {
 	(void)state;
-	ranked("alice", 3.0, 0, 1);
 	assert_true(json_is_null(commands_at(overview("eve", "vectors"), "devices.0.day_ago")));
-	ranked("bob", 9.0, 0, 30);
+	ranked("bob", 9.0, 0, 40);
 	assert_float_equal(json_number_value(commands_at(overview("eve", "vectors"), "devices.0.day_ago")), 9.0, 1e-9);
-	ranked("alice", 8.0, 0, 40);
+	ranked("alice", 8.0, 0, 30);
 	ranked("alice", 7.0, 0, 26);
+	ranked("bob", 10.0, 0, 25);
 	ranked("alice", 6.0, 0, 2);
 	assert_float_equal(json_number_value(commands_at(overview("eve", "vectors"), "devices.0.day_ago")), 7.0, 1e-9);
 	assert_true(json_is_null(commands_at(overview("eve", "vectors"), "devices.1.day_ago")));
 	/* What does not count is not told. */
-	commands_must(&c, "owner", "submission.flag", json_pack("{s:i, s:s}", "id", 4, "reason", "copied"));
+	commands_must(&c, "owner", "submission.flag", json_pack("{s:i, s:s}", "id", 3, "reason", "copied"));
 	assert_float_equal(json_number_value(commands_at(overview("eve", "vectors"), "devices.0.day_ago")), 8.0, 1e-9);
 	ranked("carol", 1.0, 0, 25);
 	assert_float_equal(json_number_value(commands_at(overview("eve", "vectors"), "devices.0.day_ago")), 1.0, 1e-9);

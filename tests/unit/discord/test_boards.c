@@ -334,7 +334,7 @@ test_delete_menu(void **state)
 	fixture_answer(f, "leaderboard.list", boards);
 	fixture_fail(f, "user.show", KETTLE_ENOENT, "You are not a user here yet.");
 	fixture_says(fixture_run(f, "leaderboard delete", NULL), "There is no leaderboard that you may delete.");
-	fixture_called(f, 1, "leaderboard.list", json_pack("{s:b}", "all", 1));
+	fixture_called(f, 1, "leaderboard.list", json_pack("{s:b, s:b}", "all", 1, "short", 1));
 	fixture_answer(f, "user.show", json_pack("{s:s, s:s}", "user_name", "ada", "role", "creator"));
 	const json_t *message = fixture_run(f, "leaderboard delete", NULL);
 	assert_int_equal(json_array_size(choices(message)), 1);

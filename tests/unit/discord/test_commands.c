@@ -163,7 +163,7 @@ test_list(void **state)
 	}
 	fixture_answer(f, "leaderboard.list", boards);
 	const json_t *message = fixture_run(f, "leaderboard list", NULL);
-	fixture_called(f, 0, "leaderboard.list", json_object());
+	fixture_called(f, 0, "leaderboard.list", json_pack("{s:b}", "short", 1));
 	fixture_has(message, "**board\\_00** · ends <t:1782900000:R> · CPU, H100\n**board\\_01** · no deadline · CPU");
 	fixture_has(message, "**board\\_02** · ends <t:1782900000:R> · CPU, H100 · closed\n");
 	assert_null(strstr(json_text_or_empty(message, "content"), "board\\_10"));
@@ -173,7 +173,7 @@ test_list(void **state)
 	assert_string_equal(fixture_button(message, 0, 0), "list:0:");
 	assert_string_equal(fixture_button(message, 0, 1), "");
 	message = fixture_run(f, "leaderboard list", json_pack("{s:b}", "all", 1));
-	fixture_called(f, 0, "leaderboard.list", json_pack("{s:b}", "all", 1));
+	fixture_called(f, 0, "leaderboard.list", json_pack("{s:b, s:b}", "all", 1, "short", 1));
 	assert_string_equal(fixture_button(message, 0, 0), "list:10:all");
 	/* Outdated, or made by hand. */
 	fixture_has(fixture_pressed(f, "list:-1:", NULL), "earlier version");

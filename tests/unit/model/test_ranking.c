@@ -10,6 +10,7 @@
 #include "model/jobs.h"
 #include "model/ranking.h"
 #include "model/ranking_page.h"
+#include "model/records.h"
 #include "model/verify.h"
 
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static void
 make_board(struct fixture *f)
 {
 	fixture_sql(f,
-		"INSERT INTO tasks VALUES (1, 'h', 'r', 't', '{}', 0, 'cpp');"
+		"INSERT INTO tasks VALUES (1, 'h', 'r', 't', '{}', 0, 'cpp', 'task', NULL);"
 		"INSERT INTO boards (id, name, description, task, creator, created_at, updated_at) "
 		"VALUES (1, 'arena', '', 1, 1, 0, 0);"
 		"INSERT INTO leaderboard_devices (leaderboard, device, position) VALUES (1, 'CPU', 0), (1, 'H100', 1);"
@@ -210,7 +211,7 @@ static int
 read_trend(struct db *db, void *arg, struct kettle_error *err)
 {
 	struct trend *trend = arg;
-	return ranking_trend(db, 1, trend->device, trend->user, trend->limit, &trend->made, err);
+	return records_trend(db, 1, trend->device, trend->user, trend->limit, &trend->made, err);
 }
 
 /* Fails the test unless the trend has these scores and so many in all. */
@@ -226,6 +227,54 @@ assert_trend(struct fixture *f, struct trend trend, int64_t count, size_t shown,
 	assert_int_equal(json_array_size(points), shown);
 	for (size_t i = 0; i < shown; i++)
 		assert_true(json_real_value(json_object_get(json_array_get(points, i), "score")) == scores[i]);
+}
+
+static int
+offer(struct db *db, void *arg, struct kettle_error *err)
+{
+	return ranking_offer(db, *(int64_t *)arg, NULL, err);
+}
+
+static int
+recompute(struct db *db, void *arg, struct kettle_error *err)
+{
+	(void)arg;
+	return ranking_recompute(db, 1, NULL, 0, err);
+}
+
+/* A submission that is judged after later ones was a record in its time, and makes none of those that are worse. */
+static void
+test_late_record(void **state)
+{
+	(void)state;
+	struct fixture f;
+	struct kettle_error err = {0};
+	fixture_open(&f);
+	make_board(&f);
+	submit(&f, 2, 9.0);
+	struct entry late = {.user = 2, .score = 6.0, .state = "failed"},
+				 worse = {.user = 3, .score = 9.5, .state = "failed"};
+	assert_int_equal(fixture_write(&f, add, &worse, &err), 0);
+	assert_int_equal(fixture_write(&f, add, &late, &err), 0);
+	submit(&f, 2, 7.0);
+	submit(&f, 3, 8.0);
+	submit(&f, 2, 5.0);
+	assert_trend(&f, (struct trend){"CPU", 0, 100, NULL}, 3, 3, (const double[]){9, 7, 5});
+	char sql[200];
+	for (size_t i = 0; i < 2; i++) {
+		struct entry *entry = i == 0 ? &worse : &late;
+		(void)snprintf(sql, sizeof(sql),
+			"UPDATE jobs SET state = 'passed', score = %g WHERE id = %lld; UPDATE submissions SET state = 'passed' "
+			"WHERE "
+			"id = %lld",
+			entry->score, (long long)entry->job, (long long)entry->submission);
+		fixture_sql(&f, sql);
+		assert_int_equal(fixture_write(&f, offer, &entry->job, &err), 0);
+	}
+	assert_trend(&f, (struct trend){"CPU", 0, 100, NULL}, 3, 3, (const double[]){9, 6, 5});
+	assert_trend(&f, (struct trend){"CPU", 2, 100, NULL}, 3, 3, (const double[]){9, 6, 5});
+	assert_trend(&f, (struct trend){"CPU", 3, 100, NULL}, 2, 2, (const double[]){9.5, 8});
+	fixture_close(&f);
 }
 
 static void
@@ -253,6 +302,7 @@ test_trend(void **state)
 		"flagged_at = 1 WHERE id = %lld; UPDATE submissions SET practice = 1 WHERE id = %lld",
 		(long long)flagged, (long long)practice);
 	fixture_sql(&f, sql);
+	assert_int_equal(fixture_write(&f, recompute, NULL, &err), 0);
 	assert_trend(&f, (struct trend){"CPU", 0, 100, NULL}, 3, 3, (const double[]){5, 4, 3});
 	assert_trend(&f, (struct trend){"CPU", 0, 2, NULL}, 3, 2, (const double[]){4, 3});
 	assert_trend(&f, (struct trend){"CPU", 2, 100, NULL}, 3, 3, (const double[]){5, 4, 3});
@@ -482,6 +532,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_ties),
 	cmocka_unit_test(test_what_counts),
 	cmocka_unit_test(test_events),
+	cmocka_unit_test(test_late_record),
 	cmocka_unit_test(test_trend),
 	cmocka_unit_test(test_close),
 	cmocka_unit_test(test_random),

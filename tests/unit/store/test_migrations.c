@@ -316,6 +316,50 @@ test_tries_of_entries(void **state)
 	sqlite3_close(handle);
 }
 
+/* What a bundle says of itself is beside it, and what was a record is one. */
+static void
+test_records_of_runs(void **state)
+{
+	static const char before[] =
+		"DROP TABLE records; ALTER TABLE tasks DROP COLUMN harness; ALTER TABLE tasks DROP COLUMN judging_json;"
+		"INSERT INTO tasks (content_hash, run_hash, name, bundle_json, created_at) VALUES ('a', 'a', 'a', '{\"task\": "
+		"{}}', 1), ('b', 'b', 'b', '{\"task\": {\"harness\": \"kettle\"}, \"judging\": {\"cpu\": \"referee\"}}', 1);"
+		"INSERT INTO boards (id, name, description, task, creator, created_at, updated_at, counts_from) VALUES (1, "
+		"'arena', '', 1, 1, 1, 1, 2);"
+		"INSERT INTO users (id, name, created_at, banned_at) VALUES (7, 'ada', 1, NULL), (8, 'bob', 1, NULL), (9, "
+		"'eve', "
+		"1, 1);"
+		"INSERT INTO submissions (id, leaderboard, task, user, mode, file_name, code, created_at, practice) SELECT "
+		"value ->> 0, 1, 1, value ->> 1, value ->> 2, 'x', 1, 9, value ->> 3 FROM json_each('[[1, 7, \"ranked\", 0], "
+		"[2, "
+		"7, \"ranked\", 0], [3, 8, \"ranked\", 0], [4, 7, \"ranked\", 0], [5, 8, \"ranked\", 0], [6, 8, \"test\", 0], "
+		"[7, "
+		"8, \"ranked\", 1], [8, 9, \"ranked\", 0], [9, 7, \"ranked\", 0]]');"
+		"INSERT INTO jobs (submission, device, seed, queued_at, changed_at, state, done_at, score) SELECT id, 'CPU', "
+		"1, "
+		"1, 1, 'passed', 1, CASE id WHEN 1 THEN 1 WHEN 2 THEN 9 WHEN 3 THEN 10 WHEN 4 THEN 9 WHEN 5 THEN 8 WHEN 9 THEN "
+		"7 ELSE 2 END FROM submissions;";
+	(void)state;
+	sqlite3 *handle = NULL;
+	sqlite3_stmt *found = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);
+	assert_int_equal(migrations_apply(handle, NULL, &err), 0);
+	assert_int_equal(sqlite3_exec(handle, before, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(handle, schema_0027, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_prepare_v2(handle,
+						 "SELECT (SELECT group_concat(user || ' ' || submission || ' ' || score, ', ') FROM records) "
+						 "|| '; ' || (SELECT "
+						 "group_concat(harness || ' ' || coalesce(judging_json, '-'), ', ') FROM tasks)",
+						 -1, &found, NULL),
+		SQLITE_OK);
+	assert_int_equal(sqlite3_step(found), SQLITE_ROW);
+	assert_string_equal((const char *)sqlite3_column_text(found, 0),
+		"0 2 9.0, 0 5 8.0, 0 9 7.0, 7 2 9.0, 7 9 7.0, 8 3 10.0, 8 5 8.0; task -, kettle {\"cpu\":\"referee\"}");
+	sqlite3_finalize(found);
+	sqlite3_close(handle);
+}
+
 static void
 test_sound(void **state)
 {
@@ -419,6 +463,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_reserved_names),
 	cmocka_unit_test(test_causes_of_units),
 	cmocka_unit_test(test_tries_of_entries),
+	cmocka_unit_test(test_records_of_runs),
 	cmocka_unit_test(test_sound),
 	cmocka_unit_test(test_indices),
 };
