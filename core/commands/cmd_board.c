@@ -23,6 +23,7 @@
 #include "task/task.h"
 
 #include <string.h>
+#include <strings.h>
 
 static int
 check_board_name(const char *name, struct kettle_error *err)
@@ -92,6 +93,7 @@ static int
 read_settings(struct db *db, const json_t *args, struct board_change *settings, struct kettle_error *err)
 {
 	const char *deadline = json_text_or_null(args, "deadline"), *opens = json_text_or_null(args, "opens");
+	settings->name = json_text_or_null(args, "rename");
 	settings->description = json_text_or_null(args, "description");
 	settings->visibility = json_text_or_null(args, "visibility");
 	settings->code = json_text_or_null(args, "code_visibility");
@@ -215,10 +217,12 @@ read_change(struct db *db, const struct command_env *env, const json_t *args, st
 	if (rc == 0 && json_object_get(args, "harness") && !task)
 		return kettle_blame(err, KETTLE_CAUSE_NONE, "task",
 			kettle_fail(err, KETTLE_EINVAL, "A harness is part of a task: give the task (`task`) together with it."));
-	if (rc == 0 && !(change->set_deadline || change->set_opens || devices || task || change->description ||
-					   change->visibility || change->code || change->jit_cache || change->after_deadline))
+	if (rc == 0 &&
+		!(change->set_deadline || change->set_opens || devices || task || change->description || change->visibility ||
+			change->code || change->jit_cache || change->after_deadline || change->name))
 		return kettle_fail(err, KETTLE_EINVAL,
-			"Nothing to change: give a deadline, an opening time, devices, a visibility, a code visibility, "
+			"Nothing to change: give a name (`rename`), a deadline, an opening time, devices, a visibility, a code "
+			"visibility, "
 			"`jit_cache`, `after_deadline`, a description or a task.");
 	if (rc == 0 && devices)
 		rc = board_pick_devices(env, devices, ret_devices, err);
@@ -244,6 +248,16 @@ plan_update(struct db *db, const struct board *board, json_t *bundle, json_t *de
 	return 0;
 }
 
+/* Another name, or the same in other letters' cases. */
+static int
+check_rename(struct db *db, const struct board *board, const char *name, struct kettle_error *err)
+{
+	int rc = 0;
+	if (name)
+		rc = strcasecmp(name, board->name) == 0 ? check_board_name(name, err) : check_new_name(db, name, err);
+	return rc < 0 ? kettle_blame(err, KETTLE_CAUSE_NONE, "rename", rc) : rc;
+}
+
 int
 cmd_board_update(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
@@ -253,6 +267,8 @@ cmd_board_update(const struct command_call *call, json_t **ret_result, struct ke
 	int rc = board_find_owned(call->db, call->actor, json_text_or_null(call->args, "name"), &board, err);
 	if (rc == 0)
 		rc = read_change(call->db, call->env, call->args, &change, &bundle, &devices, err);
+	if (rc == 0)
+		rc = check_rename(call->db, &board, change.name, err);
 	if (rc == 0 && call->plans)
 		rc = board_update_check(call->db, &board, &change, err);
 	if (rc == 0 && call->plans)

@@ -48,7 +48,7 @@ static const struct shape obstacle_shape[] = {MEMBER("unit", SHAPE_STRING),
 /* ---- leaderboards ---- */
 
 static const char *const board_changes[] = {"task", "deadline", "devices", "visibility", "code_visibility", "jit_cache",
-	"after_deadline", "opens", "description", NULL};
+	"after_deadline", "opens", "description", "name", NULL};
 static const char *const earlier_scores[] = {"kept", "left", NULL};
 static const char *const template_sources[] = {"template", "skeleton", NULL};
 

@@ -51,7 +51,8 @@ board_update_load(struct update *update, struct kettle_error *err)
 	update->changes = json_array();
 	update->differs = json_array();
 	int rc = db_object(update->db, &update->row, err,
-		"SELECT b.description, b.visibility, b.code, b.jit_cache, b.after_deadline, coalesce(b.deadline_at, 0) AS "
+		"SELECT b.name, b.description, b.visibility, b.code, b.jit_cache, b.after_deadline, coalesce(b.deadline_at, 0) "
+		"AS "
 		"deadline_at, coalesce(b.opens_at, 0) AS opens_at, b.counts_from, b.task, t.run_hash, t.content_hash, "
 		"json_extract(t.bundle_json, '$.task.description') AS task_description, (SELECT count(*) FROM best WHERE "
 		"leaderboard = b.id) AS ranked, (SELECT count(*) FROM submissions s JOIN jobs j ON j.submission = s.id WHERE "
@@ -163,6 +164,8 @@ board_update_compare(struct update *update, struct kettle_error *err)
 		note(update->changes, "opens");
 	if (differs(update, "description", update->description))
 		note(update->changes, "description");
+	if (differs(update, "name", change->name))
+		note(update->changes, "name");
 	return 0;
 }
 
@@ -272,9 +275,9 @@ store_row(struct update *update, struct kettle_error *err)
 		"jit_cache = coalesce(?7, jit_cache), after_deadline = coalesce(?8, after_deadline), deadline_at = nullif(?4, "
 		"0), ended_at = CASE WHEN ?4 = 0 OR ?4 > ?5 THEN NULL ELSE ended_at END, opens_at = nullif(?9, 0), opened_at = "
 		"CASE WHEN ?9 > ?5 THEN NULL ELSE opened_at END, fault_at = CASE WHEN ?10 THEN NULL ELSE fault_at END, accuser "
-		"= CASE WHEN ?10 THEN NULL ELSE accuser END, updated_at = ?5 WHERE id = ?6",
-		"sssiiissii", update->description, change->visibility, change->code, deadline, update->db->now_ms,
-		update->board->id, change->jit_cache, change->after_deadline, opens, (int64_t)update->new_task);
+		"= CASE WHEN ?10 THEN NULL ELSE accuser END, name = coalesce(?11, name), updated_at = ?5 WHERE id = ?6",
+		"sssiiissiis", update->description, change->visibility, change->code, deadline, update->db->now_ms,
+		update->board->id, change->jit_cache, change->after_deadline, opens, (int64_t)update->new_task, change->name);
 }
 
 static int
@@ -284,11 +287,21 @@ record_update(const struct update *update, const struct actor *actor, struct ket
 	int rc = board_object(update->db, update->board->id, &now, err);
 	if (rc < 0)
 		return rc;
-	AUTO_JSON json_t *data =
-		json_pack("{s:s, s:O, s:s, s:O, s:O, s:O}", "name", update->board->name, "changes", update->changes, "scores",
-			update->leaves_scores ? "left" : "kept", "deadline", json_object_get(now, "deadline"), "devices",
-			json_object_get(now, "gpu_types"), "visibility", json_object_get(now, "visibility"));
+	const char *was = list_has_text(update->changes, "name") ? update->board->name : NULL;
+	AUTO_JSON json_t *data = json_pack("{s:O, s:s*, s:O, s:s, s:O, s:O, s:O}", "name", json_object_get(now, "name"),
+		"was", was, "changes", update->changes, "scores", update->leaves_scores ? "left" : "kept", "deadline",
+		json_object_get(now, "deadline"), "devices", json_object_get(now, "gpu_types"), "visibility",
+		json_object_get(now, "visibility"));
 	return db_event(update->db, "leaderboard.updated", 'p', update->board->id, 0, actor->user, data, err);
+}
+
+/* Consumers of events that are behind will ask for the board by the name that an event has. */
+static int
+rename_events(const struct update *update, struct kettle_error *err)
+{
+	return db_exec(update->db, err,
+		"UPDATE events SET leaderboard_name = ? WHERE leaderboard = ? AND seq > (SELECT min(seq) FROM cursors)", "si",
+		update->change->name, update->board->id);
 }
 
 static int
@@ -301,6 +314,8 @@ board_update_store(struct update *update, const struct actor *actor, struct kett
 		rc = store_devices(update->db, update->board->id, update->change->devices, err);
 	if (rc == 0)
 		rc = store_row(update, err);
+	if (rc == 0 && update->change->name)
+		rc = rename_events(update, err);
 	return rc < 0 ? rc : record_update(update, actor, err);
 }
 

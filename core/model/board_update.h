@@ -8,6 +8,7 @@
 struct board_change {
 	const json_t *bundle;  /* its task, as task_check_bundle returns it */
 	const json_t *devices; /* as board_pick_devices returns them, at least one */
+	const char *name;      /* checked */
 	const char *description;
 	const char *visibility, *code, *jit_cache, *after_deadline; /* as the schema has them */
 	bool set_deadline, set_opens;
@@ -21,7 +22,7 @@ int board_create(struct db *db, const struct actor *actor, const char *name, con
 /*
  * What a change does:
  *   {"changes": what becomes another, of "task", "deadline", "devices", "visibility", "code_visibility", "jit_cache",
- *    "after_deadline", "opens", "description", in this order, "differs": the files and keys of the task on which a run
+ *    "after_deadline", "opens", "description", "name", in this order, "differs": the files and keys of the task on which a run
  *    depends that become others, "scores": "kept" or
  *    "left" (they count no more: the rankings begin anew), "ranked": how many places the rankings have, "open": how many
  *    jobs are queued or running; they end on the version of the task on which they were submitted}

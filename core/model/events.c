@@ -25,6 +25,7 @@ event_read(const json_t *json)
 		.closed = member_true(json, "closed"),
 		.local = member_true(json, "task_run"),
 		.jobs = json_object_get(json_object_get(json, "data"), "jobs"),
+		.was = json_text_or_null(json_object_get(json, "data"), "was"),
 	};
 }
 
@@ -50,7 +51,9 @@ add_event(void *arg, sqlite3_stmt *row)
 	"1 WHEN 'closed' THEN EXISTS (SELECT 1 FROM access WHERE access.leaderboard = events.leaderboard AND access.user " \
 	"= " \
 	"?2) ELSE 0 END OR EXISTS (SELECT 1 FROM leaderboards WHERE id = events.leaderboard AND creator = ?2))) "
-#define OF_SUBMISSION "submission = ?5 AND (?6 IS NULL OR leaderboard_name = ?6 COLLATE NOCASE) AND "
+#define OF_SUBMISSION \
+	"submission = ?5 AND (?6 IS NULL OR leaderboard_name = ?6 COLLATE NOCASE OR leaderboard = " \
+	"(SELECT id FROM leaderboards WHERE name = ?6)) AND "
 #define OF_BOARD "leaderboard = (SELECT id FROM leaderboards WHERE name = ?6) AND "
 #define PAGE(which) \
 	"SELECT " DB_EVENT_COLUMNS " FROM events WHERE " which "seq > ?3 AND seq <= ?7 AND " VISIBLE "ORDER BY seq LIMIT " \
@@ -150,7 +153,8 @@ events_cursor_begin(struct db *db, const char *consumer, struct kettle_error *er
 const struct event_kind event_kinds[] = {
 	{"leaderboard.created", 'p', "`name`, `devices`: names, `deadline`: time or null"},
 	{"leaderboard.updated", 'p',
-		"`name`, `changes`: the settings that changed, `scores`: kept, or left (the rankings started again), "
+		"`name`, `was`: its old name, where that changed, `changes`: the settings that changed, `scores`: kept, or "
+		"left (the rankings started again), "
 		"`deadline`: time or null, `devices`: names, `visibility`"},
 	{"leaderboard.renamed", 'u',
 		"`name`, `was`: the leaderboard has a new name, because the old one is now reserved for URLs; the user is its "

@@ -27,6 +27,7 @@ struct event {
 	bool closed;
 	bool local;         /* progress of a command, for its caller alone (task_run) */
 	int64_t caller;     /* of such: see struct actor */
+	const char *was;    /* the old name of a board that has a new one; else NULL, or something else */
 	const json_t *jobs; /* that its data name: objects with "job" and "device", or numbers */
 };
 

@@ -186,9 +186,10 @@ audit_call_end(struct db *db, const struct command *command, const struct actor 
 	static const char *const boards[] = {"leaderboards", "created", "updated"};
 	static const char *const users[] = {"from", "into"};
 	const char *name = strncmp(command->name, "leaderboard.", strlen("leaderboard.")) == 0 ? "name" : "leaderboard";
-	int rc = json_is_string(json_object_get(result, name))
-				 ? audit_add_board(db, entry, json_text_or_empty(result, name), err)
-				 : 0;
+	const json_t *changed = json_object_get(result, "leaderboard");
+	json_t *board =
+		json_object_get(json_is_object(changed) ? changed : result, json_is_object(changed) ? "name" : name);
+	int rc = json_is_string(board) ? audit_add_board(db, entry, json_string_value(board), err) : 0;
 	for (size_t i = 0; i < ARRAY_SIZE(boards) && rc == 0; i++)
 		rc = add_boards(db, entry, json_object_get(result, boards[i]), err);
 	if (rc == 0)

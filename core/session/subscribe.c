@@ -135,6 +135,28 @@ subscribe_release(struct subscription *subscription)
 		free_subscription(subscription);
 }
 
+/* Subscriptions to a board go on when it has another name. */
+static void
+rename_board(struct subscription *s, const struct event *event)
+{
+	if (!event->was || strcmp(event->kind, "leaderboard.updated") != 0 ||
+		strcasecmp(json_text_or_empty(s->filter, "leaderboard"), event->was) != 0)
+		return;
+	unlink_subscription(s);
+	(void)json_object_set_new(s->filter, "leaderboard", json_string(event->board));
+	link_subscription(s);
+}
+
+static void
+rename_board_of_all(struct core *core, const struct event *event)
+{
+	for (size_t i = 0; event->was && i < SUBSCRIPTION_BUCKETS; i++)
+		for (struct subscription *s = core->subscriptions.by_id[i], *next; s; s = next) {
+			next = s->next_by_id;
+			rename_board(s, event);
+		}
+}
+
 /* ---- delivery ---- */
 
 static void
@@ -187,6 +209,9 @@ void
 subscriptions_receive(struct core *core, uint64_t id, const json_t *event)
 {
 	struct subscription *subscription = find(core, id);
+	const struct event read = event_read(event);
+	if (subscription)
+		rename_board(subscription, &read);
 	if (subscription)
 		(is_marker(event) ? deliver_marker : deliver)(subscription, event);
 }
@@ -315,6 +340,7 @@ core_publish(struct core *core, const json_t *json)
 	} else if (changes_rights(&event)) {
 		offer_all(core, &event);
 	} else {
+		rename_board_of_all(core, &event);
 		offer_bucket(*bucket_of_number(core, INTEREST_ALL, 0), INTEREST_ALL, &event);
 		offer_bucket(
 			*bucket_of_number(core, INTEREST_SUBMISSION, (uint64_t)event.submission), INTEREST_SUBMISSION, &event);
@@ -448,6 +474,11 @@ take_page(struct subscription *subscription, const struct replay *replay)
 	subscription->failed = false;
 	subscription->user = replay->user;
 	subscription->admin = replay->admin;
+	/* The board was renamed meanwhile. */
+	if (!json_equal(subscription->filter, replay->filter)) {
+		read_past(subscription);
+		return;
+	}
 	if (replay->begins && !take_begin(subscription, replay))
 		return;
 	json_array_each(replay->events, event)

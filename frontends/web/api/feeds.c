@@ -117,6 +117,12 @@ on_event(void *arg, const json_t *event)
 {
 	struct feed *feed = arg;
 	struct http_chunk *chunk = chunk_of(event);
+	const json_t *data = json_object_get(event, "data");
+	if (feed->board && member_is(event, "kind", "leaderboard.updated") && json_text_or_null(data, "was")) {
+		/* The subscription goes on with the new name; the old one may become that of another board. */
+		free(feed->board);
+		feed->board = xstrdup(json_text_or_empty(data, "name"));
+	}
 	for (struct stream *stream = feed->streams; stream; stream = stream->next)
 		(void)http_stream_send(stream->http, chunk);
 	http_chunk_unref(chunk);

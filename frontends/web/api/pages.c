@@ -176,6 +176,8 @@ void
 pages_event(struct pages *pages, const json_t *event)
 {
 	const char *kind = json_text_or_empty(event, "kind"), *board = json_text_or_null(event, "leaderboard_name");
+	/* What is known of a board by its old name. */
+	const char *was = json_text_or_null(json_object_get(event, "data"), "was");
 	/* Jobs change nothing on public pages: where they change a ranking, rank.changed follows. */
 	bool of_board = strncmp(kind, "leaderboard.", strlen("leaderboard.")) == 0 || strcmp(kind, "rank.changed") == 0;
 	/* What others see of a user is on no page of a board, and users may change it as often as they like. */
@@ -192,6 +194,10 @@ pages_event(struct pages *pages, const json_t *event)
 	if (of_several)
 		board = "";
 	remove_of(pages, of_all ? NULL : board);
+	if (of_board && was) {
+		pages->boards[hash_of(was) % BOARDS]++;
+		remove_of(pages, was);
+	}
 	(void)pthread_mutex_unlock(&pages->lock);
 }
 

@@ -297,11 +297,12 @@ back_of(const struct visit *visit)
 {
 	static const char *const lists[] = {"invite", "submission"};
 	const char *board = site_field(visit, "board") ? site_field(visit, "board") : site_query(visit, "board");
+	const char *now = json_string_value(site_model(visit, "answer.leaderboard.name")); /* it may have another name */
 	const char *group = site_segment(visit, 2), *list = NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (strncmp(group, lists[i], strlen(lists[i])) == 0)
 			list = lists[i];
-	return board ? json_pack("{s:s, s:s?}", "board", board, "list", list) : json_null();
+	return board ? json_pack("{s:s, s:s?}", "board", now ? now : board, "list", list) : json_null();
 }
 
 static void

@@ -137,7 +137,7 @@ test_options(void **state)
 		}
 		assert_int_equal(found, wanted);
 	}
-	assert_int_equal(json_array_size(options), 8);
+	assert_int_equal(json_array_size(options), 9);
 }
 
 /* ---- boards ---- */

@@ -112,6 +112,37 @@ test_settings(void **state)
 	assert_int_equal(count("leaderboards WHERE ended_at IS NULL"), 1);
 }
 
+/* All that a board has goes on under its new name. */
+static void
+test_rename(void **state)
+{
+	(void)state;
+	const json_t *result = update("owner", json_pack("{s:s}", "rename", "Stadium"));
+	assert_string_equal(commands_text(result, "changes.0"), "name");
+	assert_string_equal(commands_text(result, "leaderboard.name"), "Stadium");
+	assert_string_equal(commands_text(result, "scores"), "kept");
+	const json_t *event = fixture_event(&c.f, "leaderboard.updated");
+	assert_string_equal(commands_text(event, "leaderboard_name"), "Stadium");
+	assert_string_equal(commands_text(event, "data.name"), "Stadium");
+	assert_string_equal(commands_text(event, "data.was"), "arena");
+	commands_refused(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "arena"), KETTLE_ENOENT);
+	commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "stadium"));
+	/* The old name is free, the new one is not. */
+	commands_board(&c, "arena", json_pack("[s]", "CPU"));
+	refused("owner", json_pack("{s:s}", "rename", "stadium"), KETTLE_ECONFLICT);
+	refused("owner", json_pack("{s:s}", "rename", "boards"), KETTLE_EINVAL);
+	refused("owner", json_pack("{s:s}", "rename", "a b"), KETTLE_EINVAL);
+	assert_int_equal(fixture_events(&c.f, "leaderboard.updated"), 1);
+	/* In other letters' cases it is the same name. */
+	update("owner", json_pack("{s:s}", "rename", "Arena"));
+	assert_string_equal(
+		commands_text(
+			commands_must(&c, "alice", "leaderboard.show", json_pack("{s:s}", "name", "arena")), "leaderboard.name"),
+		"Arena");
+	assert_int_equal(
+		json_array_size(commands_at(update("owner", json_pack("{s:s}", "rename", "Arena")), "changes")), 0);
+}
+
 static void
 test_rights(void **state)
 {
@@ -348,6 +379,7 @@ test_deadline_while_queued(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
 	TEST(test_settings),
+	TEST(test_rename),
 	TEST(test_rights),
 	TEST(test_devices),
 	TEST(test_task_that_only_reads_differently),

@@ -73,8 +73,12 @@ test_changes(void **state)
 	entry = expect("root", "device.disable");
 	assert_string_equal(json_string_value(json_array_get(with(entry, "unit"), 0)), "CPU.0");
 	assert_int_equal(json_array_size(commands_at(entry, "with")), 1);
-	cores_must(0, "owner:creator", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "arena", "force", 1));
-	assert_string_equal(commands_text(expect("owner", "leaderboard.delete"), "leaderboards.0"), "arena");
+	cores_must(0, "owner:creator", "leaderboard.update", json_pack("{s:s, s:s}", "name", "Arena", "rename", "stadium"));
+	entry = expect("owner", "leaderboard.update");
+	assert_int_equal(json_array_size(commands_at(entry, "leaderboards")), 2);
+	assert_string_equal(commands_text(entry, "leaderboards.1"), "stadium");
+	cores_must(0, "owner:creator", "leaderboard.delete", json_pack("{s:s, s:b}", "name", "stadium", "force", 1));
+	assert_string_equal(commands_text(expect("owner", "leaderboard.delete"), "leaderboards.0"), "stadium");
 }
 
 /* Neither texts that users wrote nor secrets are there; what failed, was only planned, or is a user's own is not, either. */

@@ -260,6 +260,40 @@ test_feed_unread(void **state)
 	until(fed == before + 1);
 }
 
+/* Who follows a board follows it under its new name, in this process and in others, also a closed one. */
+static void
+test_renamed_board(void **state)
+{
+	(void)state;
+	cores_make(1, false);
+	cores_board(0, "shut", true);
+	cores_must(1, "bob", "leaderboard.list", json_object());
+	EAR open = listen_as(0, "bob", json_pack("{s:s}", "leaderboard", "arena"), 0);
+	EAR client = listen_as(1, "bob", json_pack("{s:s}", "leaderboard", "arena"), 0);
+	EAR closed = listen_as(0, "owner:creator", json_pack("{s:s}", "leaderboard", "shut"), 0);
+	until(heard(open, "leaderboard.created") && heard(client, "leaderboard.created") &&
+		  heard(closed, "leaderboard.created"));
+	for (int i = 0; i < 2; i++) {
+		cores_must(0, "owner", "leaderboard.update",
+			i == 0 ? json_pack("{s:s, s:s}", "name", "arena", "rename", "stadium")
+				   : json_pack("{s:s, s:s}", "name", "stadium", "deadline", "+1d"));
+		cores_must(0, "owner", "leaderboard.update",
+			i == 0 ? json_pack("{s:s, s:s}", "name", "shut", "rename", "hidden")
+				   : json_pack("{s:s, s:s}", "name", "hidden", "deadline", "+1d"));
+		until(heard(open, "leaderboard.updated") == (size_t)i + 1);
+		until(heard(client, "leaderboard.updated") == (size_t)i + 1);
+		until(heard(closed, "leaderboard.updated") == (size_t)i + 1);
+	}
+	/* Another board of the old name is another one. */
+	cores_board(0, "arena", false);
+	submit(0, "bob", "arena");
+	submit(0, "bob", "stadium");
+	until(heard(open, "submission.accepted") == 1 && heard(client, "submission.accepted") == 1);
+	settle();
+	assert_int_equal(heard(open, "submission.accepted"), 1);
+	assert_int_equal(heard(client, "submission.accepted"), 1);
+}
+
 /* Live events of a closed board go where its stored ones go. */
 static void
 test_closed_board(void **state)
@@ -519,6 +553,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_rights_unread),
 	TEST(test_end_unread),
 	TEST(test_feed_unread),
+	TEST(test_renamed_board),
 	TEST(test_closed_board),
 	TEST(test_filters),
 	TEST(test_progress),

@@ -132,7 +132,9 @@ const kettle = {
 		kettle.voice.setAttribute("role", "status");
 		kettle.events("leaderboard=" + encodeURIComponent(liveBoard), {
 			event(event) {
-				if (event.kind !== "job.started" && event.kind !== "job.requeued")
+				if (event.data?.was)
+					location.pathname = location.pathname.replace(/^\/board\/[^/]+/, "/board/" + encodeURIComponent(event.data.name));
+				else if (event.kind !== "job.started" && event.kind !== "job.requeued")
 					renew();
 				if (say && event.kind === "rank.changed" && event.data.after)
 					kettle.say(`${event.user_name}: place ${event.data.after} on ${event.data.device}`);
