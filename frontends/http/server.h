@@ -113,6 +113,8 @@ void http_server_stop(struct http_server *server, kettle_fn done, void *arg);
 /* ---- requests: what they say is borrowed until they are answered. [any] ---- */
 
 enum http_method http_method(const struct http_request *request);
+/* Whether it is GET or HEAD. */
+bool http_reads(const struct http_request *request);
 /*
  * The path without its query, split at `/` and then decoded, without empty segments: "//api/v1/a%2Fb" has "api", "v1",
  * "a/b". Segments are valid UTF-8 without control characters, and none is "." or "..": other paths get 400. NULL: there

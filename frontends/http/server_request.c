@@ -468,6 +468,12 @@ http_method(const struct http_request *request)
 	return request->method;
 }
 
+bool
+http_reads(const struct http_request *request)
+{
+	return request->method == HTTP_GET || request->method == HTTP_HEAD;
+}
+
 const char *
 http_segment(const struct http_request *request, size_t index)
 {

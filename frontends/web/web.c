@@ -232,7 +232,7 @@ route_word(struct frontend *frontend, struct http_request *request, const char *
 	bool is_health = strcmp(word, "health") == 0, is_ready = strcmp(word, "ready") == 0;
 	if (!is_health && !is_ready && strcmp(word, "metrics") != 0 && i == DOCUMENTS)
 		answer_nothing(&frontend->web, request);
-	else if (http_method(request) != HTTP_GET && http_method(request) != HTTP_HEAD)
+	else if (!http_reads(request))
 		respond_not_allowed(request, "GET, HEAD");
 	else if (i < DOCUMENTS)
 		documents_request(frontend, request, i);
@@ -456,6 +456,7 @@ create(const struct kettle_host *host, void **ret_self, struct kettle_error *err
 	(void)pthread_mutex_init(&web->docs_lock, NULL);
 	web->host = host;
 	web->parts = site_parts;
+	STAILQ_INIT(&web->renderings);
 	web->anonymous = json_pack("{s:s, s:s, s:s}", "provider", "web", "subject", "nobody", "name", "nobody");
 	web->self = json_pack("{s:s, s:s, s:s, s:s}", "provider", "web", "subject", "web", "name", "web", "role", "admin");
 	web->commands = open_commands(host);

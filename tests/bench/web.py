@@ -26,6 +26,7 @@ JUDGED_SECONDS = 1  # of them
 READS_BESIDE = 1000  # a second beside uploads
 SHOW = "/api/v1/leaderboard.show?name=b"
 PAGE = "/board/b"
+PAGES = ("/", f"{PAGE}/trend", f"{PAGE}/feed", "/submission/777", "/user/user77", "/devices")
 ASSET = re.compile(r'(?:href|src)="(/assets/[^"]+)"')
 EVENTS = 10
 REFERENCE = SOURCE / "tests" / "peers" / "popcorn" / "reference.py"
@@ -105,6 +106,9 @@ def measure_page(section, box, web, token):
     """A page that is rendered for its user, and what a browser loads with it."""
     mine = request(box, "GET", PAGE, Cookie=f"kettle={token}")
     measured(section, web, "a board's page for a user, one at a time", mine, "200", time_target="5 ms", connections=1)
+    for path in PAGES:
+        file = request(box, "GET", path, Cookie=f"kettle={token}")
+        measured(section, web, f"the page {path} for a user, one at a time", file, "200", time_target="5 ms", connections=1)
     page = web.get(PAGE).body.decode()
     assets = {path: len(web.get(path).body) for path in ASSET.findall(page)}
     section.add("a board's page with its style and scripts", (len(page) + sum(assets.values())) / 1024, unit="KiB", target="350 KiB")

@@ -83,7 +83,7 @@ serve_login(struct web *web, struct http_request *request)
 {
 	if (http_method(request) == HTTP_POST)
 		take_token(web, request);
-	else if (http_method(request) == HTTP_GET || http_method(request) == HTTP_HEAD)
+	else if (http_reads(request))
 		visit_begin(web, request, session_cookie_value(web, request, SESSION), 0, start_login, fail_login, NULL, NULL);
 	else
 		respond_not_allowed(request, "GET, HEAD, POST");
@@ -140,7 +140,7 @@ serve_question(struct web *web, struct http_request *request, visit_fn start, co
 {
 	enum http_method method = http_method(request);
 	const char *session = session_cookie_value(web, request, SESSION);
-	if (method != HTTP_GET && method != HTTP_HEAD && method != HTTP_POST)
+	if (!http_reads(request) && method != HTTP_POST)
 		respond_not_allowed(request, "GET, HEAD, POST");
 	else if (method == HTTP_POST && !session_sent_form(web, request, session))
 		session_respond(web, request, FORBIDDEN, NULL, "The form belongs to another session: open the page again.");

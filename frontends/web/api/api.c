@@ -272,12 +272,11 @@ api_request(struct web *web, struct http_request *request, const char *name)
 	struct kettle_error err = {0};
 	const json_t *row = json_object_get(web->commands, name);
 	json_t *args = NULL;
-	enum http_method method = http_method(request);
-	bool gets = (method == HTTP_GET || method == HTTP_HEAD) && row && api_has_get(row);
+	bool gets = http_reads(request) && row && api_has_get(row);
 	if (!row)
 		respond_refusal(request, STATUS_NOT_FOUND, kettle_error_name(KETTLE_ENOENT),
 			"There is no such command: /openapi.json lists them.");
-	else if (!gets && method != HTTP_POST)
+	else if (!gets && http_method(request) != HTTP_POST)
 		respond_not_allowed(request, api_has_get(row) ? "GET, HEAD, POST" : "POST");
 	else if (!gets && !is_json(request))
 		respond_refusal(request, STATUS_UNSUPPORTED_TYPE, kettle_error_name(KETTLE_EINVAL),

@@ -11,8 +11,6 @@
 #include "base/cleanup.h"
 #include "web/render/mustache.h"
 
-#define DECIMAL 10
-
 static void
 add_note(struct buf *html, const char *text, size_t size)
 {
@@ -50,8 +48,8 @@ add_unified(struct buf *html, const char *line, size_t size, long numbers[2])
 {
 	if (*line == '@') {
 		const char *after = memchr(line, '+', size);
-		numbers[0] = strtol(line + strlen("@@ -"), NULL, DECIMAL);
-		numbers[1] = after ? strtol(after, NULL, DECIMAL) : 0;
+		numbers[0] = atol(line + strlen("@@ -"));
+		numbers[1] = after ? atol(after) : 0;
 		add_note(html, line, size);
 	} else if (*line == '\\') {
 		add_note(html, line + 1, size - 1);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -102,6 +103,15 @@ segment_of(const char *text)
 	return segment;
 }
 
+std::string
+dumped(const json_t *value)
+{
+	char *text = json_dumps(value, JSON_ENCODE_ANY);
+	const std::string made(text ? text : "");
+	std::free(text);
+	return made;
+}
+
 // What Prism calls the language of a file; "none": it does not know it.
 const char *
 language_of(const char *file_name)
@@ -136,6 +146,8 @@ format_own(const std::string &format, const json_t *owner, const json_t *value, 
 		made = sentence + std::string(text);
 	else if (format == ":said")
 		made = std::string(text, shown) + (shown < size ? " …" : "");
+	else if (format == ":json")
+		made = json_is_string(value) ? text : dumped(value);
 	else if (format == ":path")
 		made = segment_of(text);
 	else if (format == ":language")
@@ -171,6 +183,7 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 	explicit json_context(const json_t *model)
 	{
 		stack.push_back(model);
+		term.out = term_memory(&cell, &cell_size);
 	}
 
 	json_context(const json_context &) = delete;
@@ -179,6 +192,8 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 	~json_context() override
 	{
 		json_decref(rows);
+		std::fclose(term.out);
+		std::free(cell);
 	}
 
 	void push(const data *item) override
@@ -219,6 +234,9 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 	mutable std::vector<std::unique_ptr<data>> kept;
 	mutable std::unordered_map<const data *, const json_t *> values; // what a section is entered with
 	json_t *rows = json_array();                                     // of maps
+	char *cell = nullptr; // the text of the last cell: one stream for all, since a new one costs more than a cell
+	std::size_t cell_size = 0;
+	struct term term = {};
 
 	const data *keep(data &&made, const json_t *value) const
 	{
@@ -267,15 +285,15 @@ class json_context : public kainjow::mustache::basic_context<std::string>
 	}
 
 	// The text of a cell of views; formats may read the members beside it.
-	static data cell_of(const json_t *owner, const std::string &path, const std::string &rest, const json_t *value)
+	data cell_of(const json_t *owner, const std::string &path, const std::string &rest, const json_t *value) const
 	{
 		const std::string last = path == "." ? "value" : path.substr(path.rfind('.') + 1);
 		json_t *object = path == "." ? json_pack("{s:O?}", "value", value) : json_incref(const_cast<json_t *>(owner));
-		char *text = template_text(("{" + last + rest + "}").c_str(), object, nullptr);
+		std::rewind(term.out);
+		template_put(&term, ("{" + last + rest + "}").c_str(), object, nullptr);
+		std::fflush(term.out);
 		json_decref(object);
-		const std::string made(text);
-		std::free(text);
-		return made.empty() ? data(false) : data(made);
+		return cell_size == 0 ? data(false) : data(std::string(cell, cell_size));
 	}
 
 	static data data_of(const json_t *value)

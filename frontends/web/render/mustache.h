@@ -8,7 +8,7 @@
  * element itself, `.a` a member that the innermost object may lack. `{{#NAME*}}` is entered for each member of a map, as
  * {"name", "value"}. `{{NAME:FORMAT}}`, `{{NAME#one|several}}` and the like are cells as views have them (docs/plugins.md,
  * "How answers are shown"); `{{NAME:raw}}` is a text that a form sends back, and only escaped; `{{NAME:path}}` is a text as
- * a segment of an address; `{{NAME:said}}` is the beginning of a long one; `{{NAME:sentence}}` has what is between backticks
+ * a segment of an address; `{{NAME:json}}` is what is no text as JSON; `{{NAME:said}}` is the beginning of a long one; `{{NAME:sentence}}` has what is between backticks
  * as code; `{{NAME:language}}` is what Prism calls the language of a file; `{{NAME:tone}}` is the class of a change of a time
  * in percent. A section is entered for what is neither false, null nor empty; for 0 too: `{{#NAME?1}}…{{/NAME?1}}` is not.
  * `{{#NAME==OTHER}}` is entered where both have the same value.

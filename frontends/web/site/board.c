@@ -22,12 +22,8 @@
 static const json_t *
 ranking_of(const struct visit *visit)
 {
-	const json_t *rankings = site_model(visit, "board.rankings");
-	const char *wanted = site_query(visit, "device");
-	json_array_each(rankings, ranking)
-		if (wanted && strcasecmp(json_text_or_empty(ranking, "device"), wanted) == 0)
-			return ranking;
-	return json_array_get(rankings, 0);
+	const char *device = json_string_value(site_model(visit, "ranking.rankings.0.device"));
+	return list_find(site_model(visit, "board.rankings"), "device", device ? device : "");
 }
 
 /* How many places are before the page. */
@@ -44,11 +40,11 @@ args_ranking(const struct visit *visit)
 {
 	json_int_t start = start_of(visit);
 	bool more = start > 0;
-	const char *wanted = site_query(visit, "device");
+	const char *wanted = site_query(visit, "device"),
+			   *first = json_string_value(site_model(visit, "board.rankings.0.device"));
 	/* A device that the board lacks is refused by the command. */
-	return json_pack("{s:s, s:s*, s:i, s:I}", "name", site_segment(visit, 1), "device",
-		wanted ? wanted : json_text_or_null(ranking_of(visit), "device"), "limit", SITE_ROWS + more, "offset",
-		start - more);
+	return json_pack("{s:s, s:s*, s:i, s:I}", "name", site_segment(visit, 1), "device", wanted ? wanted : first,
+		"limit", SITE_ROWS + more, "offset", start - more);
 }
 
 /* ---- what is shown ---- */

@@ -4,8 +4,6 @@
 
 #include "web/site/site.h"
 
-#include <string.h>
-
 #include "base/json_access.h"
 
 /* By how much the best score of a device became better in a day, as text; null: it did not. */

@@ -3,7 +3,6 @@
 #include <config.h>
 
 #include <math.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
@@ -67,14 +66,6 @@ args_ranking(const struct visit *visit)
 {
 	return json_pack(
 		"{s:s, s:i}", "name", site_segment(visit, 1), "limit", site_query(visit, "wall") ? WALL_PLACES : PLACES_MAX);
-}
-
-/* The view for a big screen and older results are without them. */
-static json_t *
-args_podiums(const struct visit *visit)
-{
-	bool is_left_out = site_query(visit, "wall") || site_number(visit, "before");
-	return is_left_out ? NULL : json_pack("{s:s}", "name", site_segment(visit, 1));
 }
 
 /* The key of a submission's run on a device. New string. */
@@ -145,7 +136,7 @@ const struct site_page pages_live[] = {
 		.data = "/api/v1/submission.feed?leaderboard={board.leaderboard.name}",
 		.reads = {{"board", "leaderboard.show", .make = args_ranking},
 			{"feed", "submission.feed", "leaderboard=/1 limit=100 before=#before"},
-			{"podiums", "leaderboard.podiums", .make = args_podiums}},
+			{"podiums", "leaderboard.podiums", "name=/1"}},
 		.finish = finish_feed,
 		.kept = true},
 	{.path = NULL},

@@ -17,7 +17,6 @@
 #include "base/csv.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "common/template.h"
 #include "common/view.h"
 #include "web/api/api.h"
 #include "web/site/site.h"
@@ -36,7 +35,6 @@ enum { ASKS = 1, TAKES = 2, SLOW = 4, NAMES = 8 };
 struct action {
 	const char *command, *title;
 	unsigned flags;
-	const char *shown; /* template over the answer, in place of the command's view; or NULL */
 	/* A command that makes an argument; member: of its answer, which keeps its name in the argument; NULL: all of it. */
 	const char *source, *argument, *member;
 };
@@ -47,18 +45,13 @@ static const struct action actions[] = {
 	{.command = "leaderboard.update", .title = "Change a leaderboard", .flags = ASKS | SLOW, .source = "task.unpack", .argument = "task"},
 	{.command = "leaderboard.rate_limit", .title = "Set a rate limit", .flags = 0},
 	{.command = "leaderboard.delete", .title = "Delete a leaderboard", .flags = ASKS | TAKES},
-	{.command = "competition.sync", .title = "Create and update leaderboards from a repository", .flags = ASKS | SLOW, .source = "competition.fetch", .argument = "problems", .member = "sets",
-		.shown = "{plan@@{action} {name}{devices? on {devices:and}}; deadline {deadline?{deadline}|none}{changes?; changes {changes:and}}"
-			"{differs?; the task runs differently: {differs}}{scores=left?; {ranked} places in the rankings are lost}\n}"
-			"{unchanged@@{}: unchanged\n}{skipped@@{name} is left out: {reason}\n}{errors@@{name} is wrong: {error}\n}"
-			"{absent@@{} is no longer in the file; the leaderboard stays unchanged\n}"},
+	{.command = "competition.sync", .title = "Create and update leaderboards from a repository", .flags = ASKS | SLOW, .source = "competition.fetch", .argument = "problems", .member = "sets"},
 	{.command = "competition.show", .title = "Show a competition", .flags = 0},
 	{.command = "invite.create", .title = "Create invites", .flags = 0},
 	{.command = "invite.revoke", .title = "Revoke an invite", .flags = ASKS | TAKES},
 	{.command = "submission.flag", .title = "Mark a submission as a cheat", .flags = ASKS | TAKES},
 	{.command = "submission.unflag", .title = "Remove the mark as a cheat", .flags = ASKS},
-	{.command = "submission.rerun", .title = "Run a submission again", .flags = ASKS,
-		.shown = "Submission {id} to {leaderboard} runs again on {devices:and}.\n"},
+	{.command = "submission.rerun", .title = "Run a submission again", .flags = ASKS},
 	{.command = "submission.cancel", .title = "Cancel a submission", .flags = ASKS},
 	{.command = "submission.delete", .title = "Delete a submission", .flags = ASKS | TAKES},
 	{.command = "submission.delete_all", .title = "Delete all submissions of a user", .flags = ASKS | TAKES},
@@ -69,17 +62,13 @@ static const struct action actions[] = {
 	{.command = "user.delete", .title = "Remove a user", .flags = ASKS | TAKES | NAMES},
 	{.command = "device.disable", .title = "Disable units", .flags = ASKS | TAKES},
 	{.command = "device.enable", .title = "Enable units", .flags = 0},
-	{.command = "device.calibrate", .title = "Measure the speed of devices", .flags = ASKS | SLOW,
-		.shown = "{units@@{unit}: {state}{error?: {error}}\n{remarks@@{}\n}}"},
+	{.command = "device.calibrate", .title = "Measure the speed of devices", .flags = ASKS | SLOW},
 	{.command = "device.verify", .title = "Run known submissions", .flags = ASKS | SLOW},
 	{.command = "admin.pause", .title = "Accept no more submissions", .flags = ASKS | TAKES},
 	{.command = "admin.resume", .title = "Accept submissions again", .flags = ASKS},
 	{.command = "admin.verify", .title = "Check the database", .flags = SLOW},
-	{.command = "admin.gc", .title = "Remove what is no longer needed", .flags = ASKS | SLOW,
-		.shown = "Freed: {artifacts} files of jobs ({artifact_bytes:bytes}), {logs} logs, {events} events, {tokens} tokens and codes, {blobs} "
-			"contents ({blob_bytes:bytes}), {folders} folders ({folder_bytes:bytes}), {database_bytes:bytes} of the database.\n"},
-	{.command = "config.reload", .title = "Reload the configuration", .flags = ASKS,
-		.shown = "{reloaded@@{key} {change}.\n}{restart@@{key} {change}; this needs a restart.\n}{reloaded?|{restart?|Nothing has changed.\n}}"},
+	{.command = "admin.gc", .title = "Remove what is no longer needed", .flags = ASKS | SLOW},
+	{.command = "config.reload", .title = "Reload the configuration", .flags = ASKS},
 };
 /* clang-format on */
 
@@ -283,10 +272,7 @@ shown(const struct visit *visit, const struct action *action)
 	size_t size = 0;
 	json_t *answer = site_model(visit, "answer"), *args = site_model(visit, "args");
 	struct term term = {.out = term_memory(&text, &size)};
-	if (action->shown)
-		template_put(&term, action->shown, answer, args);
-	else
-		view_print(&term, json_object_get(row_of(visit, action->command), "view"), answer, args, session_user(visit));
+	view_print(&term, json_object_get(row_of(visit, action->command), "view"), answer, args, session_user(visit));
 	(void)fclose(term.out);
 	return text;
 }
@@ -295,14 +281,14 @@ shown(const struct visit *visit, const struct action *action)
 static json_t *
 back_of(const struct visit *visit)
 {
-	static const char *const lists[] = {"invite", "submission"};
 	const char *board = site_field(visit, "board") ? site_field(visit, "board") : site_query(visit, "board");
 	const char *now = json_string_value(site_model(visit, "answer.leaderboard.name")); /* it may have another name */
-	const char *group = site_segment(visit, 2), *list = NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		if (strncmp(group, lists[i], strlen(lists[i])) == 0)
-			list = lists[i];
-	return board ? json_pack("{s:s, s:s?}", "board", now ? now : board, "list", list) : json_null();
+	const char *command =
+		site_segment(visit, 2); /* of invites or submissions, which have their lists, or of the board */
+	bool has_list = strncmp(command, "leaderboard.", strlen("leaderboard.")) != 0;
+	return !board ? json_null()
+				  : json_pack("{s:s, s:o}", "board", now ? now : board, "list",
+						has_list ? json_stringn(command, strcspn(command, ".")) : json_null());
 }
 
 static void

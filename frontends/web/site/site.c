@@ -28,7 +28,7 @@
 
 /* A page that is rendered on the pool, of each user one at a time, so that many pages of one do not hold those of others. */
 struct rendering {
-	struct rendering *next; /* of all, in their order */
+	STAILQ_ENTRY(rendering) next; /* of all, in their order */
 	struct visit *visit;
 	const struct site_page *page;
 	struct buf html;
@@ -112,9 +112,10 @@ have_one_owner(const struct visit *visit, const struct visit *other)
 static struct rendering *
 first_of(const struct visit *visit)
 {
-	struct rendering *first = visit->web->renderings;
-	while (first && !have_one_owner(first->visit, visit))
-		first = first->next;
+	struct rendering *first;
+	STAILQ_FOREACH(first, &visit->web->renderings, next)
+	if (have_one_owner(first->visit, visit))
+		break;
 	return first;
 }
 
@@ -123,10 +124,7 @@ static struct rendering *
 end_rendering(struct rendering *rendering)
 {
 	struct visit *visit = rendering->visit;
-	struct rendering **link = &visit->web->renderings;
-	while (*link != rendering)
-		link = &(*link)->next;
-	*link = rendering->next;
+	STAILQ_REMOVE(&visit->web->renderings, rendering, rendering, next);
 	struct rendering *next = first_of(visit);
 	visit_end(visit);
 	buf_free(&rendering->html);
@@ -180,11 +178,9 @@ on_rendered(void *arg)
 static void
 show(struct visit *visit, const struct site_page *page, unsigned status)
 {
-	struct rendering **link = &visit->web->renderings;
+	struct rendering *rendering = xnew(struct rendering, .visit = visit, .page = page);
 	json_object_set_new(visit->data, "status", json_integer(status));
-	while (*link)
-		link = &(*link)->next;
-	*link = xnew(struct rendering, .visit = visit, .page = page);
+	STAILQ_INSERT_TAIL(&visit->web->renderings, rendering, next);
 	render_pages(first_of(visit));
 }
 
@@ -293,7 +289,7 @@ is_nowhere(const struct visit *visit, const struct site_page *page)
 	return page->guard && !page->guard(visit);
 }
 
-static void read_next(struct visit *visit);
+static void read_next(struct visit *visit, json_t *result);
 
 static void
 on_read(struct visit *visit, json_t *result)
@@ -301,7 +297,7 @@ on_read(struct visit *visit, json_t *result)
 	json_int_t done = member_int(visit->data, "read");
 	json_object_set(json_object_get(visit->data, "model"), page_of(visit)->reads[done].as, result);
 	json_object_set_new(visit->data, "read", json_integer(done + 1));
-	read_next(visit);
+	read_next(visit, NULL);
 }
 
 /* What the page can do without is left out. */
@@ -314,7 +310,7 @@ mend_read(struct visit *visit, const struct kettle_error *err)
 		(err->code != KETTLE_EACCES && err->code != KETTLE_ENOENT && err->code != KETTLE_EINVAL))
 		return false;
 	json_object_set_new(visit->data, "read", json_integer(done + 1));
-	read_next(visit);
+	read_next(visit, NULL);
 	return true;
 }
 
@@ -343,7 +339,7 @@ static void
 on_step(struct visit *visit, json_t *result)
 {
 	json_object_set(json_object_get(visit->data, "model"), "answer", result);
-	read_next(visit);
+	read_next(visit, NULL);
 }
 
 static bool
@@ -370,9 +366,11 @@ take_step(struct visit *visit)
 	return true;
 }
 
+/* The next command of the page; result: nothing, as of a visit that begins. */
 static void
-read_next(struct visit *visit)
+read_next(struct visit *visit, json_t *result)
 {
+	(void)result;
 	const struct site_page *page = page_of(visit);
 	const struct site_read *read = &page->reads[member_int(visit->data, "read")];
 	json_t *args = NULL;
@@ -390,14 +388,6 @@ read_next(struct visit *visit)
 	} else if (!take_step(visit)) {
 		show_read(visit);
 	}
-}
-
-static void
-start_page(struct visit *visit, json_t *result)
-{
-	(void)result;
-	json_object_set_new(visit->data, "read", json_integer(0));
-	read_next(visit);
 }
 
 /* Whether a path has the segments of a pattern. */
@@ -429,15 +419,10 @@ segments_of(const struct http_request *request)
 static json_t *
 query_of(const struct http_request *request, const struct site_page *page)
 {
-	AUTO_JSON json_t *given = visit_query(request, NULL);
+	AUTO_JSON json_t *given = visit_query(request, NULL), *names = site_list(page->query, " ", NULL);
 	json_t *query = json_object();
-	for (const char *at = page->query ? page->query : ""; *at;) {
-		size_t len = strcspn(at, " ");
-		AUTO_FREE char *name = xstrndup(at, len);
-		if (json_object_get(given, name))
-			json_object_set(query, name, json_object_get(given, name));
-		at += len + (at[len] == ' ');
-	}
+	json_array_each(names, name)
+		json_object_set(query, json_string_value(name), json_object_get(given, json_string_value(name)));
 	return query;
 }
 
@@ -471,7 +456,7 @@ serve_page(struct web *web, struct http_request *request, const struct site_page
 	if (is_kept)
 		json_object_update_new(data, json_pack("{s:s, s:I, s:s*}", "key", key, "changes",
 										 (json_int_t)pages_changes(web->pages, board), "board", board));
-	visit_begin(web, request, session, 0, start_page, fail, data, page);
+	visit_begin(web, request, session, 0, read_next, fail, data, page);
 }
 
 /* ---- forms ---- */
@@ -483,7 +468,7 @@ start_page_of_form(struct visit *visit)
 	const struct site_page *page = page_of(visit);
 	visit->mend = NULL;
 	visit->about = page->refused_on ? page->refused_on : page;
-	start_page(visit, NULL);
+	read_next(visit, NULL);
 }
 
 /* The command of a form has answered. */
@@ -525,7 +510,7 @@ start_form(struct visit *visit, json_t *result)
 	const struct site_form *form = &page_of(visit)->form;
 	(void)result;
 	if (!form->command) {
-		start_page(visit, NULL);
+		read_next(visit, NULL);
 	} else if (is_nowhere(visit, page_of(visit))) {
 		visit_refuse(visit, KETTLE_ENOENT, NOTHING);
 	} else {
@@ -558,12 +543,6 @@ serve_form(struct web *web, struct http_request *request, const struct site_page
 
 /* ---- routes ---- */
 
-static bool
-is_read(const struct http_request *request)
-{
-	return http_method(request) == HTTP_GET || http_method(request) == HTTP_HEAD;
-}
-
 static const struct site_page *
 find_page(const struct web *web, const struct http_request *request)
 {
@@ -591,7 +570,7 @@ site_request(struct web *web, struct http_request *request)
 		serve_form(web, request, page);
 	else if ((!page || page->refused_on) && !is_asset)
 		return false;
-	else if (!is_read(request))
+	else if (!http_reads(request))
 		respond_not_allowed(request, "GET, HEAD");
 	else if (page)
 		serve_page(web, request, page);

@@ -118,7 +118,7 @@ json_t *site_model(const struct visit *visit, const char *path);
 void site_send(struct visit *visit, const struct page_body *body);
 /* The number of the page of a list that `?page` names, from 1. */
 json_int_t site_page_number(const struct visit *visit);
-/* The values of an argument in a text, between any of the separators, without blanks around them. New reference. */
+/* The values of an argument (NULL: texts) in a text (or NULL), between any of the separators, without blanks around them. New reference. */
 json_t *site_list(const char *text, const char *separators, const json_t *argument);
 /* The arguments of a read. New reference; NULL: its command is not called. */
 json_t *site_read_args(const struct visit *visit, const struct site_read *read);

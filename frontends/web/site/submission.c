@@ -11,9 +11,7 @@
 
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/xalloc.h"
 #include "web/api/links.h"
 #include "web/site/report.h"
 
@@ -129,6 +127,8 @@ const struct site_page pages_submission[] = {
 		.template = "submission",
 		.title = "Submission {submission.id}{submission.done?: {submission.state:word}}",
 		.data = "/api/v1/submission.show?id={submission.id}",
+		.about = "{submission.leaderboard_name}: {submission.user_name}",
+		.picture = "{board.code_open?{board.leaderboard.visibility=public?/submission/{submission.id}/picture.png}}",
 		.reads = {{"submission", "submission.show", "id=/1"},
 			{"board", "leaderboard.show", "name=.submission.leaderboard_name limit=1", true},
 			{"best", "submission.diff", .optional = true, .make = args_best},

@@ -2,10 +2,6 @@
 /* A board's task: what is asked, what judges it, and how to submit. */
 #include <config.h>
 
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/json_access.h"
 #include "web/site/site.h"
 
@@ -34,27 +30,16 @@ files_of(const json_t *task)
 
 /* ---- cases ---- */
 
-/* A case as {"number", "text": "size: 7; seed: 42"}. */
-static json_t *
-case_of(size_t index, const json_t *arguments)
-{
-	AUTO_BUF struct buf text = {0};
-	json_object_each(arguments, name, value) {
-		AUTO_FREE char *other = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY);
-		buf_printf(&text, "%s%s: %s", text.len ? "; " : "", name, other ? other : json_string_value(value));
-	}
-	return json_pack("{s:I, s:s}", "number", (json_int_t)index + 1, "text", text.data ? text.data : "");
-}
-
-/* {"count", "shown", "more": how many are not shown, or null}. */
+/* {"shown": the first ones, "more": how many are not shown, or null}. */
 static json_t *
 cases_of(const json_t *cases)
 {
 	json_t *shown = json_array();
 	size_t count = json_array_size(cases);
-	for (size_t i = 0; i < count && i < CASES_MAX; i++)
-		json_array_append_new(shown, case_of(i, json_array_get(cases, i)));
-	return json_pack("{s:I, s:o, s:o}", "count", (json_int_t)count, "shown", shown, "more",
+	json_array_each(cases, one)
+		if (one_index < CASES_MAX)
+			json_array_append(shown, one);
+	return json_pack("{s:o, s:o}", "shown", shown, "more",
 		count > CASES_MAX ? json_integer((json_int_t)(count - CASES_MAX)) : json_null());
 }
 

@@ -14,7 +14,6 @@
 #include "web/api/api.h"
 #include "web/visit/caller.h"
 
-#define DECIMAL 10
 #define PAGE_NUMBER_MAX 1000000
 
 /* ---- what the request says ---- */
@@ -85,7 +84,7 @@ json_t *
 site_list(const char *text, const char *separators, const json_t *argument)
 {
 	json_t *list = json_array();
-	for (const char *at = text + strspn(text, separators); *at; at += strspn(at, separators)) {
+	for (const char *at = text ? text + strspn(text, separators) : ""; *at; at += strspn(at, separators)) {
 		size_t len = strcspn(at, separators), blank = strspn(at, " "), end = len;
 		while (end > blank && at[end - 1] == ' ')
 			end--;
@@ -103,8 +102,7 @@ source_value(const struct visit *visit, const json_t *argument, const char *sour
 {
 	const char *name = source + 1, *text = source;
 	if (*source == '#' || *source == '+') {
-		json_int_t number = *source == '#' ? site_number(visit, name)
-										   : (site_page_number(visit) - 1) * (json_int_t)strtol(name, NULL, DECIMAL);
+		json_int_t number = *source == '#' ? site_number(visit, name) : (site_page_number(visit) - 1) * atol(name);
 		return number || *source == '+' ? json_integer(number) : NULL;
 	}
 	if (*source == '.')
@@ -129,15 +127,14 @@ site_read_args(const struct visit *visit, const struct site_read *read)
 	if (read->make)
 		return read->make(visit);
 	const json_t *row = json_object_get(visit->web->commands, read->command);
-	AUTO_JSON json_t *args = json_object();
-	for (const char *at = read->args ? read->args : ""; *at;) {
-		size_t len = strcspn(at, " "), name_len = strcspn(at, "=");
-		bool is_needed = *at == '!';
-		AUTO_FREE char *name = xstrndup(at, is_needed ? 0 : name_len);
-		AUTO_FREE char *source =
-			is_needed ? xstrndup(at + 1, len - 1) : xstrndup(at + name_len + 1, len - name_len - 1);
+	AUTO_JSON json_t *args = json_object(), *sources = site_list(read->args, " ", NULL);
+	json_array_each(sources, one) {
+		const char *text = json_string_value(one);
+		bool is_needed = *text == '!';
+		size_t name_len = is_needed ? 0 : strcspn(text, "=");
+		AUTO_FREE char *name = xstrndup(text, name_len);
 		const json_t *argument = list_find(json_object_get(row, "args"), "name", name);
-		AUTO_JSON json_t *value = source_value(visit, argument, source);
+		AUTO_JSON json_t *value = source_value(visit, argument, text + name_len + 1);
 		if (is_needed && !value)
 			return NULL;
 		if (!is_needed && value && member_true(argument, "repeated")) /* several are between commas */
@@ -145,9 +142,6 @@ site_read_args(const struct visit *visit, const struct site_read *read)
 				json_is_string(value) ? site_list(json_string_value(value), ",", argument) : json_pack("[O]", value));
 		else if (!is_needed && value)
 			json_object_set(args, name, value);
-		at += len + (at[len] == ' ');
 	}
 	return STEAL(args);
 }
-
-/* ---- what several pages show ---- */

@@ -108,8 +108,8 @@ session_cookie_value(const struct web *web, const struct http_request *request, 
 const char *
 callers_token(const struct web *web, const struct http_request *request)
 {
-	bool reads = http_method(request) == HTTP_GET || http_method(request) == HTTP_HEAD;
-	const char *token = callers_bearer(request), *session = reads ? session_cookie_value(web, request, SESSION) : "";
+	const char *token = callers_bearer(request);
+	const char *session = http_reads(request) ? session_cookie_value(web, request, SESSION) : "";
 	return token ? token : *session ? session : NULL;
 }
 

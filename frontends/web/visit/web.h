@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <kettle/host.h>
 #include <pthread.h>
+#include <sys/queue.h>
 
 #include "http/server.h"
 
@@ -32,7 +33,7 @@ struct web {
 	struct pages *pages;        /* pages.h */
 	struct feeds *feeds;        /* feeds.h */
 	const struct site_page *const *parts; /* site/site.h */
-	struct rendering *renderings;         /* the loop's: see site/site.c */
+	STAILQ_HEAD(, rendering) renderings;  /* the loop's: see site/site.c */
 	pthread_mutex_t docs_lock;
 	json_t *docs; /* under the lock: see site/docs.c; NULL until they are read */
 };

@@ -514,6 +514,7 @@ open_viewers(struct viewers *viewers, bool has_closed)
 		.docs_lock = PTHREAD_MUTEX_INITIALIZER,
 		.anonymous = json_object(),
 		.parts = site_parts};
+	STAILQ_INIT(&viewers->web.renderings);
 	viewers->web.visits = visits_new(&viewers->web);
 	viewers->web.pages = pages_new(&viewers->web);
 	for (size_t i = 0; i < VIEWERS; i++) {
@@ -534,7 +535,7 @@ static void
 close_viewers(struct viewers *viewers)
 {
 	struct web *web = &viewers->web;
-	assert_null(web->renderings);
+	assert_true(STAILQ_EMPTY(&web->renderings));
 	for (size_t i = 0; i < VIEWERS; i++) {
 		http_content_unref(viewers->requests[i].content);
 		path_free(&viewers->requests[i].path);
