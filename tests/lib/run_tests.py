@@ -462,7 +462,8 @@ def run_once(tests, cores):
 
 def report(total, runs, elapsed):
     """What took longest, what was skipped for which reason, what failed and why."""
-    print(f"\nThe test phase took {elapsed:.0f} s. The longest:")
+    used = sum(run.cpu_s for run in runs)
+    print(f"\nThe test phase took {elapsed:.0f} s and {used:.0f} s of processor time on {os.cpu_count()} processors. The longest:")
     for run in sorted(runs, key=lambda run: -run.seconds)[:12]:
         print(f"  {run.seconds:6.1f} s, {run.cpu_s:6.1f} s of processor time  {run.test}")
     reasons = {}
