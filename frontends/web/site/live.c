@@ -10,7 +10,7 @@
 #include "common/value.h"
 #include "web/site/site.h"
 
-#define PLACES_MAX 1000 /* that the feed knows */
+#define PLACES_MAX 100 /* that the feed knows: those of the first page of a ranking */
 #define WALL_PLACES 20
 #define TREND "name=/1 device=?device mine=true"
 
