@@ -151,8 +151,8 @@ SECTIONS = {
                 "else; *empty call*: the harness's driver calls a kernel that does nothing; *echo*: what is taken off each call; *in the loop*: other "
                 "work, as a check, comes before each. *in one process*: the same kernel, called by a loop with fresh inputs that are flushed from "
                 "the caches. *KernelBot's form*: a harness in a spawn pool that does all in the submission's process. *a test case*: what each "
-                "test adds to a run. *score by its honest twin's*: of hostile submissions that pass (`tests/attacks/py`) and one that does the same "
-                "work of 3 ms and nothing else; below 1 it has gained."),
+                "test adds to a run. *by its honest twin's*: of hostile submissions that pass (`tests/attacks/py`) and one that does the same "
+                "work of 3 ms and nothing else, by turns; below 1 it has gained. On a busy machine the best calls still compare."),
     "sessions": (sessions.measure, "Reproducibility of scores by sessions",
                  "Ranked submissions of one kernel to boards in Python, on a calibrated device of one core. A score is a plain time: the "
                  "median of sessions, each a fresh process, of calls during which the machine was calm."),

@@ -20,7 +20,7 @@ CALLS = 400
 CASES = 100  # of the long run, from which what one costs is known
 WORK_NS = 3_000_000  # of the attacks that are compared with their twin
 TWIN = "from attack import tried, work\n\n\ndef custom_kernel(data):\n    tried()\n    return work(data, %d)\n" % WORK_NS
-CHEATS = ("early_work", "early_process", "late_work", "echo_slowed", "lean_driver", "pads_time")
+CHEATS = ("early_work", "early_process", "late_work", "echo_slowed", "lean_driver")
 
 
 # ---- In the boards' interpreter ----
@@ -177,15 +177,18 @@ class Server:
     def submit(self, code, mode):
         self.number += 1
         file = self.box.write(f"s{self.number}.py", f"{code}\n# {self.number}\n")
-        took, job = self.box.submit(file, "b", mode)
+        start = time.perf_counter()
+        answer = self.box.json("submit", file, "--leaderboard", "b", "--mode", mode, status=None)
+        took, job = time.perf_counter() - start, self.box.timing(answer["id"])
         if job["state"] != "passed":
             raise Cannot(f"it came out as {job['state']}: {job['error']}")
         return took, job
 
-    def mean_ns(self, code):
-        """Of the first benchmark."""
+    def times(self, code):
+        """Mean and best of the first benchmark, in ns."""
         _, job = self.submit(code, "benchmark")
-        return next(float(run["result"]["benchmark.0.mean"]) for run in job["runs"] if "benchmark.0.mean" in (run["result"] or {}))
+        found = next(run["result"] for run in job["runs"] if "benchmark.0.mean" in (run["result"] or {}))
+        return float(found["benchmark.0.mean"]), float(found["benchmark.0.best"])
 
 
 def level(section, task, case):
@@ -201,7 +204,7 @@ def level(section, task, case):
         code = fastest_of(TASKS / task).read_text()
         for _ in range(rounds(5)):
             section.add(f"{task}: in one process", *in_boards_python(task, case, modules=modules), unit="µs")
-            section.add(f"{task}: by the referee", server.mean_ns(code) / 1e3, unit="µs", beside=f"{task}: in one process")
+            section.add(f"{task}: by the referee", server.times(code)[0] / 1e3, unit="µs", beside=f"{task}: in one process")
     alone, judged = section.median(f"{task}: in one process"), section.median(f"{task}: by the referee")
     section.note(f"Level of {task} ({case}): {judged - alone:+.1f} µs ({100 * (judged / alone - 1):+.1f} %); the goal is 10 µs + 2 %.")
 
@@ -218,9 +221,16 @@ def trivial(count):
     return board
 
 
+def begun_ns(job):
+    """When the only run of a job was given its processes, by the machine's clock."""
+    timing = job["timing"]
+    step = next(step for step in timing["steps"] if step["kind"] == "run")
+    return timing["stamps"]["device_ns"] + step["at_ns"] + step["wait_ns"]
+
+
 def measure_runs(section):
     """What a case costs, and a run, in a referee and in a harness that has all in one process."""
-    code = "import os, time\ndef custom_kernel(data):\n    return [2 * x for x in data]\nos.write(2, b'READY %d\\n' % time.time_ns())\n"
+    code = "import os, time\ndef custom_kernel(data):\n    return [2 * x for x in data]\nos.write(2, b'READY %d\\n' % time.monotonic_ns())\n"
     for name, kettles in (("referee", True), ("KernelBot's form", False)):
         options = ("--harness", "kettle") if kettles else ()
         for count in (1, CASES):
@@ -232,7 +242,7 @@ def measure_runs(section):
                     section.add(f"run of {count} test{'s' if count > 1 else ''}: {name}", job["timing"]["parts"]["run_ns"] / 1e6)
                     ready = re.search(r"READY (\d+)", run.get("stderr") or "")
                     if kettles and count == 1 and ready:
-                        section.add("fresh solver, from the start of its run to its import", (int(ready[1]) - run["start_ns"]) / 1e6, target="15 ms")
+                        section.add("fresh solver: from the begin of its step to its import", (int(ready[1]) - begun_ns(job)) / 1e6, target="15 ms")
         one, many = (section.median(f"run of {text}: {name}") for text in ("1 test", f"{CASES} tests"))
         section.add(f"a test case: {name}", (many - one) / (CASES - 1), target="0.65 ms" if kettles else None)
 
@@ -264,11 +274,12 @@ def measure_cheats(section):
             if variant:
                 text = text.replace(f"@{variant[1]}@", variant[2])
             try:
-                for _ in range(rounds(3, 1)):  # by turns: a machine changes
-                    honest = server.mean_ns(TWIN)
-                    section.add(f"{name}: score by its honest twin's", server.mean_ns(text) / honest, unit="", target="0.98 at least")
+                for _ in range(rounds(5, 1)):  # by turns: a machine changes
+                    honest, cheat = server.times(TWIN), server.times(text)
+                    section.add(f"{name}: score by its honest twin's", cheat[0] / honest[0], unit="", target="0.98 at least")
+                    section.add(f"{name}: best call by its honest twin's", cheat[1] / honest[1], unit="", target="0.98 at least")
             except (Cannot, AssertionError) as error:
-                section.note(f"{name} does not pass: {str(error)[:160]}")
+                section.note(f"{name} does not pass, and so has no score: {str(error)[:160]}")
 
 
 def measure(section):
