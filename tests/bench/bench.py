@@ -142,7 +142,7 @@ SECTIONS = {
               "The times of submissions to shipped tasks, by turns in runs that start as a copy of a warm interpreter and in runs "
               "that start a fresh one."),
     "ready": (ready.measure, "The first submission after a start",
-              "Ranked submissions to shipped tasks, each with new code. *first after a start*: at once, when no interpreter is warm, and none is "
+              "Ranked submissions to shipped tasks with one test and one benchmark, each with new code. *first after a start*: at once, when no interpreter is warm, and none is "
               "made ready. *first while it is made ready*: when the last of the interpreters of earlier submissions is being started. *first "
               "after a start and idle time*: when all of them are ready; *idle time until it is ready*: how long that takes, ten seconds "
               "without a job among it. *new*: the next submission after each of these."),
