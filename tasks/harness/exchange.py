@@ -141,7 +141,7 @@ class Memory:
         """For the referee: how many ns fixed pieces of work take now (core/shm/shm.h)."""
         found = (self._number * 3)()
         self._native.call_function(self._probe, (self._native.byref(found),))
-        return tuple(found)
+        return tuple(max(1, ns) for ns in found)
 
     def begin(self):
         """For the referee: writes the page. It reads nothing back of what is there."""
