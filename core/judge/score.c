@@ -82,8 +82,7 @@ check_calm(const json_t *result, size_t index, struct kettle_error *err)
 {
 	return result_value(result, "benchmark", index, "busy")
 			   ? kettle_fail(err, KETTLE_EUNAVAIL,
-					 "the machine was busy with other work during nearly all calls, so benchmark %zu has no score.",
-					 index + 1)
+					 "the machine was hardly ever calm during its calls, so benchmark %zu has no score.", index + 1)
 			   : 0;
 }
 

@@ -261,12 +261,12 @@ event_kind_check(const json_t *event, struct kettle_error *err)
 	if (!row->kind)
 		return kettle_fail(err, KETTLE_EINVAL, "There is no event `%s`.", kind);
 	if (scope[0] != row->scope)
-		return kettle_fail(err, KETTLE_EINVAL, "An event `%s` must have the scope `%s`.", kind, scope);
+		return kettle_fail(err, KETTLE_EINVAL, "An event `%s` must not have the scope `%s`.", kind, scope);
 	json_object_each(json_object_get(event, "data"), key, value) {
 		char quoted[80];
 		(void)snprintf(quoted, sizeof(quoted), "`%s`", key);
 		if (!strstr(row->data, quoted))
-			return kettle_fail(err, KETTLE_EINVAL, "The data of an event `%s` must have `%s`.", kind, key);
+			return kettle_fail(err, KETTLE_EINVAL, "The data of an event `%s` must not have `%s`.", kind, key);
 	}
 	return 0;
 }

@@ -9,7 +9,7 @@ For authors. A task brings four things besides this file, solver.py, exchange.py
   reference.py  generate_input(**case)           one input from the values of a case: from its seed and nothing else
                 check_implementation(data, out)  '', True or (True, _) if out is right; a sentence for the participant,
                                                  False or (False, sentence) if not; all else is a mistake of the task
-                and, if it likes, BENCHMARK_SECONDS, RANKED_SECONDS, calibrator(data) (see below)
+                and, if it likes, BENCHMARK_SECONDS and RANKED_SECONDS
   task.yml      config: {main: eval.py, solver: solver.py}, and the submission under the name submission.py
 
 The submission defines custom_kernel(data). Values of a case arrive as Python (3.9 or later) has them: 7, True, [1, 2],
@@ -22,19 +22,8 @@ in its hands; where times are taken it starts with its inputs in no cache. A sub
 from keeping results, or from changing its input. profile: two calls per case and a report,
 and torch's trace as out/trace.json.gz. Where there is a CUDA device, its events are the clock.
 
-  ratio   the median of the ratios call/calibrator
-  mean    ratio × the calibrator's time on the quiet device, which KETTLE_CALIBRATION gives (NAME=NS NAME=NS …,
-          measured by `kettle device calibrate`); without it, its median in this run
-  low, high   the 95 % interval of that median: the ratios 0.98·√n places to either side of it, or 2.36 standard
-              errors of the medians of eight parts of the time, whichever is wider; and, added in squares, what runs
-              differ by that a run cannot see of itself, where KETTLE_CALIBRATION gives it (NAME=NS:PART)
-  runs, raw-mean, std, err, best, worst   of the plain times of all calls
-  calibrator, calibrator-ns   the one taken, and its median in this run; calibrated: whether its quiet time is known
-  calibrators   NAME=NS of all, each the time that a tenth of its times is below: about that of a quiet machine
-  ratios   NAME=RATIO of all
-  imported   of a test: which libraries that take long to import were loaded at its end; what counts is the template's
-  compiled   how many files compilers left while calls were timed, where they did: that is part of a time
-  repeated   how many calls were made once more, where any were, because something else had run beside them
+What the lines of a benchmark mean is said in docs/tasks.md, "What a mean is". Besides, `imported` of a test: which libraries that
+take long to import were loaded at its end; what counts is the template's.
 
 Theory of operation. This is the referee of a step with referee and solver: two sandboxes with a socket and, where there is
 no GPU, memory between them. Here are result channel, secret and cases; the submission is in the other one alone, with
@@ -46,9 +35,9 @@ calls custom_kernel (exchange.py). One call: the input is made, and its structur
 a case differ in; the solver builds its views and sleeps. Its bytes are written to the shared memory and put out of the
 caches; the clock is read, and the solver told to begin. At its answer the clock is read again, and the results are copied.
 On a unit of one core nothing else may run meanwhile: this thread was not switched out from the first byte to the word to
-begin, nor from the answer to the end of the copy. A call for which it was is repeated, with another input; where that is so
-too often, the time that others had is added to its own, so work before the call or after its end gains nothing. With
-several cores a helper on another one is not seen. What the hand-over takes (Echo) is taken off.
+begin, nor from the answer to the end of the copy. The time that others had then is added to the call's (`lost`), so work before
+the call or after its end gains nothing. With several cores a helper on another one is not seen. What the hand-over takes
+(Echo) is taken off.
 
 On GPUs the solver still judges, by the same functions. A request names one case and the key of its calls, which gives no
 other's. An answer counts only if it carries the token of its request and is plausible: the right number of times, each
@@ -60,12 +49,11 @@ check and the clock: it can find the copy of the inputs and this case's seed, re
 its place, and slow down the calibrators (a mean below half of the best call does not pass).
 
 How a time is made to repeat. What else a machine does slows calls down, by tens of percent and for milliseconds to
-minutes. So right before each timed call fixed pieces of work are timed, the calibrators (utils.py), as often in a row as
-the call takes long, in random order; `both` are two of them together, one that computes and one that writes to memory. Each
-call gives pairs, its time and a calibrator's; what the scheduler took the core away from is left out as long as a fifth of
-all remains. `both` is taken, always; but a task may bring a calibrator of its own, a function of custom_kernel's form, built
-like a good submission, which works on another input of the same case, before or after the call at random, and which is
-taken where its time on the quiet device is known (its name holds `-own-` and a hash of the case).
+minutes, and what differs from process to process no process sees. Where this process judges, a ranked run has sessions
+(Sessions), each a process that the solver forks and that imports the submission anew; probes right before each call tell whether
+the machine was calm, and calls during which it was not do not count (Counted in utils.py). On GPUs a fixed piece of work, the
+calibrator, is timed right before each call, and the mean is the median of the ratios times the calibrator's time on the
+quiet device (KETTLE_CALIBRATION).
 """
 import gc
 import os
@@ -106,7 +94,7 @@ SESSIONS, FEW_SESSIONS, MAX_SESSIONS = {"benchmark": 1, "leaderboard": 8}, 3, 16
 SESSION_SECONDS, CALM_CALLS = 0.1, 30  # where a session ends
 FEW_CALLS, SINGLE_CALLS = 3, 10  # at least, of a session, and of a single one
 WARM_SECONDS, LONG_FIRST, LONG_SESSION = 0.1, 0.5, 4.0  # of warming up; of a first call; of one of at least FEW_SESSIONS
-PATIENCE = 4  # how many times as long a busy machine is waited for
+PATIENCE, PATIENCE_SECONDS = 4, 5.0  # how many times as long a busy machine is waited for, and for how long in all
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
 LEAST_NS = 1000  # ns that a call takes at least
 OWN_FILES = {(os.path.dirname(os.path.abspath(__file__)), name)
@@ -345,19 +333,19 @@ class Sessions:
         self._seconds = judge.task.seconds[mode] or ALL_SECONDS[mode] / len(cases)  # of each benchmark
         self._wanted, self._single, self._calm = SESSIONS[mode], judge.kernel.only or SESSIONS[mode] == 1, 0
         self._calls, self._compiled = [[] for _ in cases], [0 for _ in cases]  # of each benchmark
-        self._errors, self._at = ["" for _ in cases], 0
+        self._errors, self._at, self._strict = ["" for _ in cases], 0, mode == "leaderboard"
+        self._patience = PATIENCE_SECONDS
 
     def run(self):
         """Until the times are known well enough, something is wrong, or time is over."""
-        start, longest, number = now_ns(), 0, 0
+        start, longest, number = self._kernel.began, 0, 0
         try:
             while number == 0 or self._goes_on(number, longest, (now_ns() - start) / 1e9):
-                began = now_ns()
                 if number:
                     self._kernel.begin_again()
                 for self._at in range(len(self._cases)):
                     self._session(number)
-                longest, number = max(longest, (now_ns() - began) / 1e9), number + 1
+                longest, number = max(longest, (now_ns() - self._kernel.began) / 1e9), number + 1
         except SolverFailed as failure:
             self._errors[self._at] = str(failure)
             return
@@ -372,9 +360,8 @@ class Sessions:
         allowed = self._seconds * len(self._cases)
         if valid == self._wanted or number == MAX_SESSIONS:
             return False
-        if elapsed + longest <= allowed:
-            return True
-        return valid < FEW_SESSIONS and longest <= LONG_SESSION and elapsed + longest <= max(allowed, LONG_SESSION) * PATIENCE
+        return elapsed + longest <= allowed or (valid < FEW_SESSIONS and longest <= LONG_SESSION and (
+            number < FEW_SESSIONS or elapsed + longest <= allowed + PATIENCE_SECONDS))
 
     def _session(self, number):
         """The calls of one benchmark in one session."""
@@ -397,6 +384,11 @@ class Sessions:
             self._floors.add(call.beside)
             self._calm += not (call.lost or call.interrupted) and self._floors.disturbance(call.beside) <= 1
         self._compiled[self._at] += int(self._kernel.facts()[1])
+        self._patience -= max(0, (now_ns() - start) / 1e9 - self._share())
+
+    def _share(self):
+        """Seconds of a benchmark in a session, on a calm machine."""
+        return self._seconds if self._single else min(SESSION_SECONDS, self._seconds / self._wanted)
 
     def _is_right(self, call, n):
         self._errors[self._at] = call.error and at_call(call.error, n, FRESH)
@@ -404,18 +396,19 @@ class Sessions:
 
     def _is_enough(self, count, elapsed):
         """Whether a session has called a benchmark often enough, of which so many calls were calm."""
-        share = self._seconds if self._single else min(SESSION_SECONDS, self._seconds / self._wanted)
-        if count < FEW_CALLS or (self._single and count < SINGLE_CALLS and elapsed < share * PATIENCE):
+        share = self._share()
+        out_of_patience = elapsed >= min(share * PATIENCE, share + self._patience)
+        if count < FEW_CALLS or (self._single and count < SINGLE_CALLS and not out_of_patience):
             return False
         if elapsed >= share:
-            return self._calm * LEAST_CALM >= count or elapsed >= share * PATIENCE
+            return self._calm * LEAST_CALM >= count or out_of_patience
         return self._calm >= (MAX_CALLS if self._single else CALM_CALLS)
 
     def result(self, i):
         """What was wrong with a benchmark ('': nothing), its keys, and whether the solver has failed in it."""
         if self._errors[i]:
             return self._errors[i], {}, self._at == i
-        keys = keys_of_sessions([calls for calls in self._calls[i] if calls], self._floors)
+        keys = keys_of_sessions([calls for calls in self._calls[i] if calls], self._floors, self._strict)
         return "", {**({"compiled": self._compiled[i]} if self._compiled[i] else {}), **keys}, False
 
 
@@ -430,7 +423,7 @@ class Remote:
 
     def begin(self, apart):
         """Has the solver serve calls; returns without waiting for that. apart: in a process for this session."""
-        self._pipes, self._places = Pipes(self._memory, self._memory), []
+        self._pipes, self._places, self.began = Pipes(self._memory, self._memory), [], now_ns()
         self._solver.begin(self._pipes.pass_on(), "session" if apart else "calls")
         self._pipes.close_theirs()
 

@@ -472,6 +472,10 @@ class Waits:
     def ns(self):
         return int(os.pread(self._fd, 64, 0).split()[1]) if self._fd >= 0 else 0
 
+    def close(self):
+        if self._fd >= 0:
+            os.close(self._fd)
+
 
 class Pipes:
     """Hands over to the Driver of solver.py in another process, by memory and two pipes. buffers: the memory that inputs are written to."""
@@ -495,6 +499,7 @@ class Pipes:
         """Ends what is at the other end."""
         os.close(self.go)
         os.close(self.done)
+        self._waits.close()
 
     def load(self, packed):
         """Has the input's views built. What is the same for two inputs tells nothing: that much of it is there at once."""

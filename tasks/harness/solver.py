@@ -42,6 +42,7 @@ from utils import WATCHED, BadCase, computes_by_itself, described, flush_streams
 from utils import write_all
 
 MAX_REPORT = 1 << 16  # characters of a profile
+PR_SET_CHILD_SUBREAPER = 36
 OVER = 77  # the status of a session's process that was told to end
 MAX_PIPES = 64  # bytes of rights that come with a request
 CACHE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "out", "cache")  # where compilers keep what they make
@@ -415,6 +416,7 @@ def is_session(pipes):
     """Makes a process for a session. True in that one; in this one False, once it has ended well: as it did else, so does this
     one."""
     flush_streams()
+    adopt_orphans()
     with quiet_warnings():  # of libraries that have threads: the task has started none
         pid = os.fork()
     if pid == 0:
@@ -423,12 +425,42 @@ def is_session(pipes):
         os.close(fd)
     ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     if ended == OVER:
+        end_children()
         return False
     if ended < 0:
         if -ended != SIGKILL:
             signal(-ended, SIG_DFL)
         os.kill(os.getpid(), -ended)
     os._exit(ended)
+
+
+def adopt_orphans():
+    """What a session's processes leave behind becomes this process's children."""
+    try:
+        import _ctypes
+        _ctypes.call_function(_ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl"), (PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+    except (ImportError, AttributeError, OSError):
+        pass
+
+
+def end_children():
+    """Until there are none: those of a child that has ended come here."""
+    own = str(os.getpid())
+    while True:
+        found = 0
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as file:
+                    parent = file.read().rpartition(")")[2].split()[1]
+                if parent == own:
+                    os.kill(int(name), SIGKILL)
+                    found += 1
+            except OSError:  # it has ended
+                pass
+        try:
+            os.waitpid(-1, 0 if found else os.WNOHANG)
+        except ChildProcessError:
+            return
 
 
 def serve(fd, load):

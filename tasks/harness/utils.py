@@ -754,15 +754,17 @@ class Counted:
         self.dropped = {"beside": len(calls) - len(kept), "interrupted": len(kept) - len(whole),
                         "busy": len(whole) - len(self.calls)}
         self.calm = len(self.calls) * LEAST_CALM >= len(calls)
-        if not self.calm and not floors.known:  # the calmest ones
+        if not self.calm:  # the calmest ones
             ordered = sorted(kept, key=lambda call: (call.interrupted, floors.disturbance(call.beside)))
             self.calls = ordered[:max(1, len(calls) // LEAST_CALM)]
 
 
-def keys_of_sessions(sessions, floors):
-    """The keys of a benchmark with those calls in each session, which is a process of its own."""
-    counted = [Counted(calls, floors) for calls in sessions]
-    valid = [[call.ns for call in some.calls] for some in counted if some.calm or not floors.known]
+def keys_of_sessions(sessions, floors, strict=False):
+    """The keys of a benchmark with those calls in each session, which is a process of its own. strict: where the floors are known,
+    most sessions must have been calm, or there is no time: a submission must not choose among its processes."""
+    strict, counted = strict and floors.known, [Counted(calls, floors) for calls in sessions]
+    valid = [[call.ns for call in some.calls] for some in counted if some.calm or not strict]
+    valid = valid if not strict or 2 * len(valid) > len(sessions) else []
     keys = statistics_of([call.ns for calls in sessions for call in calls])
     medians = [median(some) for some in valid] or [keys["mean"]]
     middle, low, high = middle_of([ns for some in valid for ns in some] or medians)
@@ -772,7 +774,7 @@ def keys_of_sessions(sessions, floors):
         low, high = max(middle - off, middle / 2), middle + off
     low, high = widened(middle, low, high, floors.spread)
     dropped = {why: sum(some.dropped[why] for some in counted) for why in ("beside", "interrupted", "busy")}
-    keys.update({"raw-mean": keys["mean"], "mean": middle, "low": low, "high": high, "sessions": len(medians),
+    keys.update({"raw-mean": keys["mean"], "mean": middle, "low": low, "high": high, "sessions": len(valid),
                  "calibrated": "yes" if floors.known else "no"})
     if any(dropped.values()):
         keys["dropped"] = " ".join(f"{why}={count}" for why, count in dropped.items() if count)
