@@ -318,34 +318,34 @@ on_planned(void *arg, const struct kettle_error *err)
 		call->command->trial(call->core, &call->waiter, plan, on_trial, call);
 }
 
-/* In the pool: reads on a connection of its own, and closes it. rc: of opening it. */
+/* In the pool: reads on a connection that no other call has meanwhile. */
 static void
-run_reader(struct call *call, int rc, sqlite3 *handle_take)
+run_reader(struct call *call, struct db *db)
 {
-	struct db db = {.handle = handle_take, .now_ms = clock_utc_ms(loop_clock(call->core->setup.io))};
 	struct kettle_error *err = &call->err;
-	if (rc == 0 && call->core->setup.read_only)
-		sqlite3_busy_timeout(db.handle, PEEK_BUSY_MS);
+	db->now_ms = clock_utc_ms(loop_clock(call->core->setup.io));
+	if (call->core->setup.read_only)
+		sqlite3_busy_timeout(db->handle, PEEK_BUSY_MS);
+	int rc = db_exec(db, err, "BEGIN", NULL);
 	if (rc == 0)
-		rc = db_exec(&db, err, "BEGIN", NULL);
-	if (rc == 0)
-		rc = run_on_store(&db, call, err);
+		rc = run_on_store(db, call, err);
 	if (rc < 0 && err->code == 0)
 		(void)kettle_fail(err, rc, "The database operation failed.");
 	if (rc == 0)
 		err->code = 0;
-	if (db.handle && !sqlite3_get_autocommit(db.handle))
-		(void)db_exec(&db, NULL, "ROLLBACK", NULL);
-	db_close(&db);
+	if (!sqlite3_get_autocommit(db->handle))
+		(void)db_exec(db, NULL, "ROLLBACK", NULL);
 }
 
 static void
 run_slow(void *arg)
 {
 	struct call *call = arg;
-	sqlite3 *handle = NULL;
-	int rc = db_file_open_reader(call->core->setup.database, &handle, &call->err);
-	run_reader(call, rc, handle);
+	struct db *db = NULL;
+	if (readers_take(&call->core->readers, &db, &call->err) < 0)
+		return;
+	run_reader(call, db);
+	readers_give(&call->core->readers, db);
 }
 
 /*
@@ -358,19 +358,19 @@ run_fixed(void *arg)
 	struct call *call = arg;
 	const char *database = call->core->setup.database;
 	struct kettle_error why = {0};
-	sqlite3 *handle = NULL;
+	struct db db = {0};
 	AUTO_FD int lock = -1;
 	AUTO_FREE char *lock_path = xasprintf("%s.lock", database);
 	int rc = db_lock_share(database, &lock, &why);
 	/* An owner that takes no calls may have a newer answer, so the error stays. */
 	if (rc == KETTLE_ECONFLICT && access(lock_path, W_OK) == 0)
 		return;
-	bool alone = rc == 0;
-	rc = db_file_open_fixed(database, alone, &handle, &why);
+	rc = db_file_open_fixed(database, rc == 0, &db.handle, &why);
 	if (rc == 0 || rc == KETTLE_EVERSION)
 		call->err = why;
 	if (rc == 0)
-		run_reader(call, rc, handle);
+		run_reader(call, &db);
+	db_close(&db);
 }
 
 static int

@@ -146,7 +146,7 @@ struct command {
 	struct view view;  /* empty: a frontend draws the answer itself */
 	enum access_right right;
 	enum command_kind kind;
-	bool slow;           /* READ: on a connection of its own, so that no other command waits for it */
+	bool slow;           /* READ: beside the store (readers.h), so that no other command waits for it */
 	bool served;         /* ENGINE: only a server answers; without one the database is not opened */
 	bool check_ban_last; /* the handler itself refuses banned users, at its place in the order of the checks */
 	/*

@@ -22,6 +22,7 @@ core_new(const struct core_setup *setup)
 	struct core *core = xnew(struct core, .setup = *setup, .lock_fd = -1, .thread = uv_thread_self(),
 		.when_attached = core_attach, .devices = json_deep_copy(setup->devices), .retired = json_array());
 	callers_init(&core->callers);
+	readers_init(&core->readers, setup->database);
 	core->commands = command_data(setup->commands);
 	core->env = (struct command_env){
 		.devices = core->devices,
@@ -42,6 +43,7 @@ core_free(struct core *core)
 		return;
 	subscriptions_free(core);
 	callers_free(&core->callers);
+	readers_free(&core->readers);
 	json_decref_all(core->devices, core->retired, core->commands, core->answers);
 	free_all(core->spool, core->secret_output, core->links.folder, core->links.base, core);
 }
@@ -55,6 +57,7 @@ core_close(struct core *core, uint64_t grace_ms, void (*closed)(void *arg), void
 	__atomic_store_n(&core->leaving, 1, __ATOMIC_RELAXED);
 	if (core->ended)
 		return;
+	readers_close(&core->readers);
 	bool again = core->ending.closed;
 	core->ending.grace_ms = grace_ms;
 	if (!again) {

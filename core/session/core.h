@@ -19,6 +19,7 @@
 #include "loop/loop_services.h"
 #include "maintenance/maintenance.h"
 #include "session/command.h"
+#include "store/readers.h"
 #include "store/store.h"
 
 #include <kettle/plugin.h>
@@ -114,6 +115,7 @@ struct core {
 	json_t *answers;  /* JSON Schemas of their answers, by name; NULL until a plugin requests them */
 	struct attach *attach;
 	struct store *store;
+	struct readers readers; /* of slow commands */
 	struct engine *engine;
 	struct server *server;
 	struct event_feed *feed;         /* of a server: events for its frontends */

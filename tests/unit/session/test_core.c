@@ -10,9 +10,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
+#include "base/xalloc.h"
 #include "lib/unit_test.h"
 #include "store/db_file.h"
 
@@ -286,6 +288,13 @@ test_slow_reads(void **state)
 	answer_clear(&answer);
 	answer_clear(&behind);
 	uv_sem_destroy(&go);
+	/* Its connection serves the next one, and does not keep the database's log at the end. */
+	assert_int_equal(cores.core[0]->readers.count, 1);
+	(void)cores_must(0, "ada", "submission.count", json_pack("{s:s}", "leaderboard", "arena"));
+	assert_int_equal(cores.core[0]->readers.count, 1);
+	cores_close(0);
+	AUTO_FREE char *log = xasprintf("%s-wal", cores.path);
+	assert_int_equal(access(log, F_OK), -1);
 }
 
 static void
