@@ -64,7 +64,7 @@ cmd_admin_stats(const struct command_call *call, json_t **ret_result, struct ket
 {
 	struct board board = {0};
 	bool accepting = false;
-	AUTO_JSON json_t *stats = NULL;
+	AUTO_JSON json_t *stats = NULL, *failing = NULL;
 	const char *name = json_text_or_null(call->args, "leaderboard");
 	int64_t after = member_true(call->args, "last_day") ? call->db->now_ms - STATS_DAY_MS : -1;
 	int rc = name ? board_find(call->db, call->actor, name, &board, err) : 0;
@@ -73,7 +73,10 @@ cmd_admin_stats(const struct command_call *call, json_t **ret_result, struct ket
 	if (rc == 0)
 		rc = submission_stats(call->db, after, board.id, &stats, err);
 	if (rc == 0)
-		*ret_result = json_pack("{s:s, s:b, s:O}", "status", "ok", "accepts_jobs", accepting, "stats", stats);
+		rc = board_life_faults(call->db, board.id, &failing, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s, s:b, s:O, s:O}", "status", "ok", "accepts_jobs", accepting, "stats", stats,
+			"failing_tasks", failing);
 	return rc;
 }
 

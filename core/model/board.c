@@ -576,3 +576,12 @@ board_life_works(struct db *db, int64_t leaderboard, struct kettle_error *err)
 		"NULL)",
 		"i", leaderboard);
 }
+
+int
+board_life_faults(struct db *db, int64_t leaderboard, json_t **ret_boards, struct kettle_error *err)
+{
+	return db_array(db, ret_boards, err,
+		"SELECT name AS leaderboard, fault_at AS at_iso FROM leaderboards WHERE fault_at IS NOT NULL AND ?1 IN (0, id) "
+		"ORDER BY fault_at, id",
+		"i", leaderboard);
+}

@@ -158,3 +158,8 @@ int board_life_fault(
 	struct db *db, int64_t leaderboard, int64_t submission, int64_t accuser, json_t *data, struct kettle_error *err);
 /* A job has passed: the next fault is told again. */
 int board_life_works(struct db *db, int64_t leaderboard, struct kettle_error *err);
+/*
+ * The leaderboards (or only this one; 0: all) whose task is at fault, the longest first: [{"leaderboard", "at": when it was told}].
+ * New reference.
+ */
+int board_life_faults(struct db *db, int64_t leaderboard, json_t **ret_boards, struct kettle_error *err);

@@ -121,6 +121,15 @@ test_stats(void **state)
 	stats = commands_at(commands_must(&c, "owner", "admin.stats", json_pack("{s:b}", "last_day", 1)), "stats");
 	assert_int_equal(commands_number(stats, "num_submissions"), 2);
 	assert_int_equal(commands_number(stats, "sub_waiting"), 1);
+	/* A task at fault, until it works again. */
+	fixture_sql(&c.f, "UPDATE boards SET fault_at = 1000 WHERE name = 'other'");
+	const json_t *failing = commands_at(commands_must(&c, "owner", "admin.stats", json_object()), "failing_tasks");
+	assert_int_equal(json_array_size(failing), 1);
+	assert_string_equal(commands_text(json_array_get(failing, 0), "leaderboard"), "other");
+	assert_string_equal(commands_text(json_array_get(failing, 0), "at"), "1970-01-01T00:00:01.000Z");
+	failing = commands_at(
+		commands_must(&c, "owner", "admin.stats", json_pack("{s:s}", "leaderboard", "arena")), "failing_tasks");
+	assert_int_equal(json_array_size(failing), 0);
 	commands_refused(&c, "owner", "admin.stats", json_pack("{s:s}", "leaderboard", "othr"), KETTLE_ENOENT);
 	commands_refused(&c, "alice", "admin.stats", json_object(), KETTLE_EACCES);
 }
