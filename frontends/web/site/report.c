@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
+#include "base/popcorn_header.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "common/condense.h"
@@ -30,6 +31,17 @@ report_cut(const char *text, size_t max)
 {
 	size_t len = strlen(text), shown = utf8_cut(text, len, max);
 	return json_pack("{s:s%, s:b}", "text", text, shown, "cut", shown < len);
+}
+
+json_t *
+report_directives(const char *code, size_t size)
+{
+	AUTO_JSON json_t *header = NULL;
+	struct kettle_error err = {0};
+	if (popcorn_header_parse(code, size, &header, &err) < 0 || json_object_size(header) == 0)
+		return json_null();
+	return json_pack("{s:O?, s:O?, s:O?}", "leaderboard", json_object_get(header, "leaderboard"), "gpus",
+		json_object_get(header, "gpus"), "remarks", json_object_get(header, "remarks"));
 }
 
 /* ---- logs ---- */

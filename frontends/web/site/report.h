@@ -7,6 +7,8 @@
 
 /* {"text": at most max bytes of it, "cut": whether that is not all}. New reference. */
 json_t *report_cut(const char *text, size_t max);
+/* The directives of a code, {"leaderboard", "gpus", "remarks"}, each or null. New reference; null: it has none that can be read. */
+json_t *report_directives(const char *code, size_t size);
 /*
  * The jobs of a submission with members of their own:
  *

@@ -2,7 +2,7 @@
 /*
  * A submission.
  *
- * What `finish` adds: `jobs` (see report.h), `listing` {"text", "lines": [numbers], "cut"}, `may` {"cancel", "delete",
+ * What `finish` adds: `jobs` (see report.h), `listing` {"text", "lines": [numbers], "cut"}, `header` (its directives or null), `may` {"cancel", "delete",
  * "flag", "unflag"}.
  */
 #include <config.h>
@@ -99,7 +99,9 @@ static void
 finish(const struct visit *visit, json_t *model)
 {
 	const json_t *submission = site_model(visit, "submission");
+	const char *code = json_text_or_empty(submission, "code");
 	json_object_set_new(model, "listing", listing_of(submission));
+	json_object_set_new(model, "header", report_directives(code, strlen(code)));
 	json_object_set_new(model, "may", may_of(visit, submission));
 	json_object_set_new(model, "jobs", report_jobs(submission, site_model(visit, "best"), site_model(visit, "first")));
 	if (!member_true(submission, "done"))

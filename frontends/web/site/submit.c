@@ -16,8 +16,8 @@
 #include "base/contents.h"
 #include "base/hash.h"
 #include "base/json_access.h"
-#include "base/popcorn_header.h"
 #include "base/xalloc.h"
+#include "web/site/report.h"
 
 #define DEVICE_FIELD "device-" /* and the name of the device: a field for each */
 #define REQUEST_MAX 60         /* bytes of a form's identifier */
@@ -128,18 +128,13 @@ header_of(const struct visit *visit)
 {
 	void *code = NULL;
 	size_t size = 0;
-	json_t *header = NULL;
-	struct kettle_error err = {0};
 	AUTO_JSON json_t *file = sent_file(visit);
 	const char *content = json_text_or_empty(file, "base64");
 	if (!file || strlen(content) > HEADER_FILE_MAX || base64_decode(content, strlen(content), &code, &size) < 0)
 		return json_null();
-	(void)popcorn_header_parse(code, size, &header, &err);
+	json_t *directives = report_directives(code, size);
 	free(code);
-	json_t *read = json_pack("{s:O?, s:O?, s:O?}", "leaderboard", json_object_get(header, "leaderboard"), "gpus",
-		json_object_get(header, "gpus"), "remarks", json_object_get(header, "remarks"));
-	json_decref(header);
-	return read;
+	return directives;
 }
 
 static void
