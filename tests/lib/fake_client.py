@@ -4,33 +4,66 @@ the real one. Needs no package."""
 import http.client
 import json
 import os
+import pathlib
 import subprocess
 import threading
 import urllib.parse
 
 from polling import BUSY, poll
 
+KEEPER = pathlib.Path(__file__).resolve().with_name("fake_keeper.py")
+
 
 class Failed(Exception):
     """A control that was refused."""
 
 
+class Keeper:
+    """A process that has imported a fake, which takes longer than all else of a start, and starts it as copies (fake_keeper.py). It
+    ends with this process."""
+    all = {}
+
+    def __init__(self, command):
+        self.using = threading.Lock()
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def order(self, text):
+        """The line that answers."""
+        with self.using:
+            self.process.stdin.write(f"{text}\n")
+            self.process.stdin.flush()
+            return self.process.stdout.readline().strip()
+
+    @classmethod
+    def of(cls, *command):
+        if command not in cls.all:
+            cls.all[command] = cls(command)
+        return cls.all[command]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
 class FakeClient:
-    def __init__(self, folder, python, log=None, before=(), **settings):
+    def __init__(self, folder, python, log="", before=(), **settings):
         """folder: of fake.py. python: an interpreter with what it imports. log: a file for its stderr. before: words of a command that
         runs it."""
-        self.process = subprocess.Popen([*before, str(python), "-B", str(folder / "fake.py")], stdout=subprocess.PIPE, stderr=log, text=True)
-        line = self.process.stdout.readline()
+        command = (*map(str, before), str(python), "-B", str(KEEPER), str(folder))
+        self.keeper, self.apart = Keeper(command) if before else Keeper.of(*command), bool(before)
+        line = self.keeper.order(f"start {log}")
         if not line:
-            raise Failed(f"the fake {folder.name} did not start: status {self.process.wait()}")
+            raise Failed(f"the fake {folder.name} did not start")
         self.__dict__.update(json.loads(line))
         if settings:
             self.post("settings", **settings)
 
     def close(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
+        """Ends it, and what it runs."""
+        self.keeper.order(f"end {self.pid}")
+        if self.apart:
+            self.keeper.close()
 
     def __enter__(self):
         return self

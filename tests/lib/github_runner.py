@@ -56,7 +56,7 @@ class Remote:
     def __init__(self, scratch, repos, tokens=1, fake=None, section=None, frontends=""):
         self.scratch = scratch
         settings = {"interrupt_ms": 2000, "terminate_ms": 500, **(fake or {})}
-        self.fake = client.Fake(needed(), open(scratch.root / "fake.log", "w"), **settings)
+        self.fake = client.Fake(needed(), scratch.root / "fake.log", **settings)
         self.folder = scratch.root / "repository"
         self.key_file, self.token_file = scratch.root / "kettle.key", scratch.root / "tokens"
         self.tokens = [f"token-{number:030d}" for number in range(tokens)]

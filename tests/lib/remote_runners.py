@@ -68,7 +68,7 @@ class RemoteRunners:
 
     def start_github(self):
         root = self.scratch.root
-        self.github = github_runner.client.Fake(github_runner.needed(), open(root / "fake.log", "w"), self.before, interrupt_ms=2000, terminate_ms=500)
+        self.github = github_runner.client.Fake(github_runner.needed(), root / "fake.log", self.before, interrupt_ms=2000, terminate_ms=500)
         self.closes.append(self.github.close)
         tokens = self.scratch.write("tokens", "token-0123456789\n")
         tokens.chmod(0o600)

@@ -12,7 +12,7 @@ from polling import BUSY  # noqa: E402, F401
 
 
 class Fake(FakeClient):
-    def __init__(self, python, log=None, **settings):
+    def __init__(self, python, log="", **settings):
         """python: an interpreter with aiohttp and cryptography."""
         super().__init__(HERE, python, log, **settings)
 

@@ -2,7 +2,6 @@
 """The fake GitHub for tests in Python: starts it, and does what fake.py describes. Needs no package."""
 import json
 import pathlib
-import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -12,19 +11,9 @@ from polling import BUSY, poll  # noqa: E402, F401
 
 
 class Fake(FakeClient):
-    def __init__(self, python, log=None, before=(), **settings):
+    def __init__(self, python, log="", before=(), **settings):
         """python: an interpreter with aiohttp and PyYAML."""
         super().__init__(HERE, python, log, before, **settings)
-
-    def close(self):
-        """Ends it, and the steps that it runs."""
-        self.process.terminate()
-        try:
-            self.process.wait(20 * BUSY)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-        self.process.stdout.close()
 
     def repo(self, name, folder, **more):
         return self.post("repo", name=name, folder=str(folder), **more)
