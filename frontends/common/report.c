@@ -163,7 +163,7 @@ static void
 report_dropped(const struct term *term, const json_t *cases)
 {
 	json_array_each(cases, one)
-		template_put(term, "{dropped?    calls that do not count, of {runs}: {dropped}: {spec}\n}", one, NULL);
+		template_put(term, "{dropped?    calls left out of {runs}: {dropped}: {spec}\n}", one, NULL);
 }
 
 /* Explains why a mean is uncertain, and what would help. */

@@ -44,6 +44,7 @@ CLASSES = {
     "clock: one computation serves several calls": "replays_output wrong_lean_driver",
     "clock: the phase is noticed": "notices_phase secret_differs",
     "clock: what calls are compared with, or what is taken off, is slowed": "echo_slowed calibrators_slowed",
+    "clock: calls are chosen, so that some do not count": "chooses_calls",
     "clock: the driver is replaced by a leaner one": "lean_driver",
     "clock: times that do not vary end the measurement early": "pads_time",
     # Right outputs.

@@ -154,7 +154,7 @@ SECTIONS = {
                 "test adds to a run. *by its honest twin's*: of hostile submissions that pass (`tests/attacks/py`) and one that does the same "
                 "work of 3 ms and nothing else, by turns; below 1 it has gained. On a busy machine the best calls still compare."),
     "sessions": (sessions.measure, "Reproducibility of scores by sessions",
-                 "Ranked submissions of one kernel to boards in Python, on a calibrated device of one core. A score is a plain time: the "
+                 "Ranked submissions of one kernel to boards in Python, on a calibrated device of one core. The score is plain: the "
                  "median of sessions, each a fresh process, of calls during which the machine was calm."),
     "scores": (measure_scores, "Reproducibility of scores",
                "Fresh processes of the C++ harness with one kernel of matmul_cpp, by turns with a kernel that does 1 % more work. "
