@@ -21,7 +21,7 @@ COUNT = int(os.environ.get("KETTLE_SOAK_HONEST", "1000"))
 LOAD = int(os.environ.get("KETTLE_SOAK_LOAD", "2"))
 SEED = int(os.environ.get("KETTLE_SEED", random.randrange(1 << 30)))
 CLIENTS = 4
-MOST_TRIES = 20  # of one submission: whoever gets no verdict from so many gets none
+MOST_TRIES = 20  # of one submission; after so many without a verdict there is none
 MODES = ("test", "benchmark", "benchmark", "ranked")
 # Computes, and writes more than the caches hold.
 BUSY = "import zlib\na = bytearray(1 << 25)\nwhile True:\n    zlib.crc32(a)\n    a[::64] = bytes(len(a) // 64)\n"
