@@ -352,7 +352,7 @@ class Worker:
             judge.import_libraries()
             before = threads()
             self._task = next(self._parts)
-            self.forks = threads() == before  # those that the task has started would be missing
+            self.forks = 0 < before == threads()  # those that the task has started would be missing
         except BaseException as error:
             judge.print_traceback(error)
             self._problem = "task", f"the task cannot be imported: {described(error)}"
@@ -387,7 +387,7 @@ class Worker:
 
 
 def threads():
-    """How many this process has; what it knows of a fork's dangers."""
+    """How many this process has; 0: there is no /proc to tell."""
     try:
         return len(os.listdir("/proc/self/task"))
     except OSError:
