@@ -463,11 +463,10 @@ def end_children():
             return
 
 
-def serve(fd, load):
+def serve(peer, load):
     """Answers requests until an empty one comes, or the referee ends. Returns whether this is the process of a session."""
-    import _socket
     memory = take_number("KETTLE_SHM_FD")
-    worker, peer = Worker(load), _socket.socket(fileno=fd)
+    worker = Worker(load)
     while True:
         (token, *fields), pipes = received(peer)
         if not fields:
@@ -481,7 +480,7 @@ def serve(fd, load):
         if serves and not own:
             answer = "ready", "only"
         flush_streams()
-        write_all(fd, "\t".join((token, *answer)) + "\n")
+        write_all(peer.fileno(), "\t".join((token, *answer)) + "\n")
         if serves or own:
             if serves:
                 serve_calls(exchange.Memory(memory), worker.kernel, pipes)
@@ -491,11 +490,13 @@ def serve(fd, load):
 def main(load=judge.load_task):
     """Runs the solver and ends the process. load: as of Worker."""
     judge.stderr_fd, status = os.dup(2), 0
-    peer = take_number("KETTLE_PEER_FD")
+    fd = take_number("KETTLE_PEER_FD")
     os.environ.setdefault("OMP_NUM_THREADS", str(len(os.sched_getaffinity(0))))
     try:
-        os.set_inheritable(peer, False)
+        import _socket
+        os.set_inheritable(fd, False)
         utils.keep_memory()
+        peer = _socket.socket(fileno=fd)  # open until this process ends, which is what the referee waits for
         status = OVER if serve(peer, load) else 0
     except BaseException as error:
         judge.print_traceback(error)
