@@ -138,8 +138,7 @@ exec_all(struct db *db, const char *const *sql, size_t count, int64_t id, int64_
 
 #define NOTE_TABLES \
 	"CREATE TEMP TABLE IF NOT EXISTS noted_blobs (id INTEGER PRIMARY KEY)", \
-		"CREATE TEMP TABLE IF NOT EXISTS noted_tasks (id INTEGER PRIMARY KEY)", "DELETE FROM temp.noted_blobs", \
-		"DELETE FROM temp.noted_tasks"
+		"CREATE TEMP TABLE IF NOT EXISTS noted_tasks (id INTEGER PRIMARY KEY)"
 #define NOTE_FILES \
 	"INSERT OR IGNORE INTO temp.noted_blobs SELECT blob FROM task_files WHERE task IN (SELECT id FROM " \
 	"temp.noted_tasks)"
@@ -187,6 +186,7 @@ int
 blobs_collect(struct db *db, struct kettle_error *err)
 {
 	static const char *const sql[] = {
+		NOTE_TABLES,
 		"DELETE FROM tasks WHERE id IN (SELECT id FROM temp.noted_tasks) AND NOT EXISTS (SELECT 1 FROM boards WHERE "
 		"task = tasks.id) AND NOT EXISTS (SELECT 1 FROM submissions WHERE task = tasks.id)",
 		"DELETE FROM blobs WHERE id IN (SELECT id FROM temp.noted_blobs) AND NOT EXISTS (SELECT 1 FROM submissions "

@@ -19,7 +19,7 @@ int blobs_get_task(struct db *db, int64_t task, json_t **ret_bundle, struct kett
 /*
  * To remove something, first note the contents that it uses (of a board's submissions up to a number, of one
  * submission, or of one version of a task), then delete its row, then collect: noted contents without another user are
- * removed.
+ * removed. All of it in one transaction, after which nothing is noted; to note nothing is allowed.
  */
 int blobs_note_submissions(struct db *db, int64_t leaderboard, int64_t last, struct kettle_error *err);
 int blobs_note_submission(struct db *db, int64_t submission, struct kettle_error *err);
