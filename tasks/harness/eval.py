@@ -477,7 +477,7 @@ class Remote:
         except Raised:
             raise SolverFailed(MALFORMED) from None
         names, tab, count = self._text().partition("\t")
-        if not tab:
+        if not tab or not is_count(count):
             raise SolverFailed(MALFORMED)
         return names, count
 
@@ -493,6 +493,10 @@ class Remote:
 
 
 # ---- What the solver answers ----
+
+def is_count(text):
+    return text.isascii() and text.isdigit() and len(text) < 10
+
 
 def checked_times(text, least, most, elapsed):
     """The times that the solver reports, if they are plausible."""
@@ -596,7 +600,7 @@ def keys_of_times(fields, calls, elapsed):
     samples = checked_times(samples, *calls[1:], elapsed)
     count = len(samples)
     beats = [checked_times(times, count, count, elapsed) for times in beats]
-    if len(flags) != count or not (compiled.isascii() and compiled.isdigit() and len(compiled) < 10):
+    if len(flags) != count or not is_count(compiled):
         raise SolverFailed(MALFORMED)
     found = [Call(ns, beside, flag != "0") for ns, flag, *beside in zip(samples, flags, *beats)]
     keys = keys_of_calls(found, names, references_of(os.environ.get("KETTLE_CALIBRATION", "")))
