@@ -180,8 +180,7 @@ def memory(folder):
         for _ in range(2):  # the second time with sandboxes that were made ahead
             passed(x.one(pair(hold % 60 + "end()", hold % 60 + DONE, limits={"memory": 256 * MIB})))
             # Each alone has less than the limit.
-            outcome = x.one(pair(hold % 160 + "ask()\ntime.sleep(%d)" % PATIENCE, "peer.recv(1)\n" + hold % 160 + DONE,
-                                 limits={"memory": 256 * MIB, "wall": PATIENCE}))
+            outcome = x.one(pair(hold % 160 + "end()", "peer.recv(1)\n" + hold % 160 + DONE, limits={"memory": 256 * MIB}))
             equal((outcome["state"], outcome["limit"], outcome["limit_value"]), ("limit", "memory", 256 * MIB))
         low = pair(hold % 60 + "end()", hold % 60 + DONE, limits={"memory": 256 * MIB})
         low["solver"]["limits"] = {"memory": 48 * MIB}
@@ -277,8 +276,8 @@ def warm_limits(folder):
     hold = "x = b'x' * (160 << 20)\n"
     with Exec(folder) as x:
         for _ in range(2):
-            step = warm_pair(python, ["json"], ["csv"], limits={"memory": 256 * MIB, "wall": PATIENCE})
-            for name, code in (("referee", ASK + hold + "ask()\ntime.sleep(%d)" % PATIENCE), ("solver", "peer.recv(1)\n" + hold + DONE)):
+            step = warm_pair(python, ["json"], ["csv"], limits={"memory": 256 * MIB})
+            for name, code in (("referee", ASK + hold + "end()"), ("solver", "peer.recv(1)\n" + hold + DONE)):
                 step[name]["inputs"]["run.py"] = text(HEAD + code)
             outcome = x.one(step)
             equal((outcome["state"], outcome["limit"], warm_of(outcome)), ("limit", "memory", (True, True)))
