@@ -50,8 +50,8 @@ its place, and slow down the calibrators (a mean below half of the best call doe
 
 How a time is made to repeat. What else a machine does slows calls down, by tens of percent and for milliseconds to
 minutes, and what differs from process to process no process sees. Where this process judges, a ranked run has sessions
-(Sessions), each a process that the solver forks and that imports the submission anew; probes right before each call tell whether
-the machine was calm, and calls during which it was not do not count (Counted in utils.py). On GPUs a fixed piece of work, the
+(Sessions), each a process that the solver forks and that imports the submission anew; probes right before and after each call tell
+whether the machine was calm, and calls during which it was not do not count (Counted in utils.py). On GPUs a fixed piece of work, the
 calibrator, is timed right before each call, and the mean is the median of the ratios times the calibrator's time on the
 quiet device (KETTLE_CALIBRATION).
 """
@@ -64,9 +64,9 @@ from time import perf_counter_ns as now_ns
 import exchange
 import utils
 from exchange import FACTS, INTRUDED, MALFORMED, MAX_ANSWER, PROFILE, Pipes, Raised, Solver, SolverFailed
-from utils import LEAST_CALM, MAX_MESSAGE, MAX_TIMES, MORE, WATCHED, WORD, BadCase, Call, Counted, Floors, at_call, described
-from utils import keys_of_calls, keys_of_sessions, on_one_line, parse_case, print_exception, references_of, seed_of
-from utils import take_number, verdict_of, write_all
+from utils import FEW_SESSIONS, LEAST_CALM, MAX_MESSAGE, MORE, WATCHED, WORD, BadCase, Call, Counted, Floors, at_call, described
+from utils import flush_streams, keys_of_calls, keys_of_sessions, on_one_line, parse_case, references_of, seed_of, take_number
+from utils import verdict_of, write_all
 
 PASSED, IMPORT_FAILED, USAGE, NO_DEVICE, NO_CHANNEL, TEST_FAILED, BAD_CASE = 0, 1, 2, 110, 111, 112, 113
 
@@ -77,7 +77,8 @@ WARMUP_CALLS = 3  # threads started, pages touched, clock frequency up
 # How often the submission is called, by mode: in a test; else to warm up, and timed, at least and at most.
 CALLS = {"test": (1,), "benchmark": (WARMUP_CALLS, BENCHMARK_MIN_CALLS, MAX_CALLS),
          "leaderboard": (WARMUP_CALLS, RANKED_MIN_CALLS, MAX_CALLS), "profile": (2,)}
-MAX_CALIBRATORS, MAX_NAME = 16, 64  # of an answer; characters of a calibrator's name
+MAX_NAME = 64  # characters of a calibrator's name
+MAX_TIMES = 8  # calibrators in a row
 MUCH_FREE = 0.8  # of a device's memory: less has been left when something else holds it
 LOST_DEVICE = "torch found no usable device in the process of the submission"
 
@@ -90,7 +91,7 @@ NARROW = 0.001  # on GPUs: half of the interval, of the mean: enough
 
 # Where the referee judges. More sessions tell more than more calls (T. Kalibera and R. Jones, Rigorous benchmarking in
 # reasonable time, ISMM 2013): what differs from process to process, such as where memory lies, no session sees by itself.
-SESSIONS, FEW_SESSIONS, MAX_SESSIONS = {"benchmark": 1, "leaderboard": 8}, 3, 16
+SESSIONS, MAX_SESSIONS = {"benchmark": 1, "leaderboard": 8}, 16
 SESSION_SECONDS, CALM_CALLS = 0.1, 30  # where a session ends
 FEW_CALLS, SINGLE_CALLS = 3, 10  # at least, of a session, and of a single one
 WARM_SECONDS, LONG_FIRST, LONG_SESSION = 0.1, 0.5, 4.0  # of warming up; of a first call; of one of at least FEW_SESSIONS
@@ -158,12 +159,22 @@ def open_channel():
 # ---- The task ----
 
 def print_traceback(error):
-    """On standard error, without the frames of the harness; its last line names the error."""
+    """On standard error, past the streams, which a submission may have closed or replaced, without the frames of the harness; its
+    last line names the error."""
     trace = error.__traceback__
     while trace and os.path.split(os.path.abspath(trace.tb_frame.f_code.co_filename)) in OWN_FILES:
         trace = trace.tb_next
     own = None if isinstance(error, (ImportError, SyntaxError)) else error.__traceback__
-    print_exception(stderr_fd, error, trace or own)
+    try:
+        import traceback
+        text = "".join(traceback.format_exception(type(error), error, trace or own))
+    except Exception as problem:
+        text = f"{type(error).__name__}: {error} (and no traceback: {type(problem).__name__}: {problem})\n"
+    flush_streams()
+    try:
+        write_all(stderr_fd, text)
+    except OSError:
+        pass
 
 
 class Task:
@@ -206,7 +217,7 @@ class Case:
             raise BadCase(f"generate_input raised {described(error)}") from None
 
     def call(self, n, times=0):
-        """The whole of the n-th call: input, calibrators (so often in a row) or probes (0: none), the call, copy, check."""
+        """The whole of the n-th call: input, calibrator (so often in a row) or probes (0: none), the call, copy, check."""
         shift = bytes(PAGE * (int.from_bytes(os.urandom(2), "little") % MAX_SHIFT))  # what comes next lies further on
         data, call = self.input(n), Call()
         kept = self.kernel.load(data)
@@ -252,6 +263,11 @@ class Case:
         return False
 
 
+def stored_references():
+    """What `kettle device calibrate` has found."""
+    return references_of(os.environ.get("KETTLE_CALIBRATION", ""))
+
+
 def times_interrupted():
     """How often a core was taken from the process so far."""
     from resource import RUSAGE_SELF, getrusage
@@ -267,11 +283,11 @@ def run_calls(case, count):
     return "pass", case.kernel.facts()[0]
 
 
-def measure(case, names, warmup, least, most, seconds):
-    """The fields of an answer: the times of the calls and of the calibrators, with these names, beside them, and how much was
+def measure(case, name, warmup, least, most, seconds):
+    """The fields of an answer: the times of the calls and of the calibrator, with this name, beside them, and how much was
     compiled meanwhile, or what was wrong."""
     calls, times, start, look = [], 1, 0, least
-    references = references_of(os.environ.get("KETTLE_CALIBRATION", ""))
+    references = stored_references()
     for n in range(warmup + most):
         call = case.call(n, times)
         if call.error:
@@ -284,13 +300,13 @@ def measure(case, names, warmup, least, most, seconds):
         calls.append(call)
         if len(calls) < least or (now_ns() - start < seconds * 1e9 and len(calls) < look):
             continue
-        keys = keys_of_calls(calls, names, references)
+        keys = keys_of_calls(calls, name, references)
         if now_ns() - start >= seconds * 1e9 or keys["high"] - keys["low"] < 2 * NARROW * keys["mean"]:
             break
         look = len(calls) * 9 // 8 + 1  # looking costs the more, the more there are
-    beats = [",".join(map(str, times)) for times in zip(*(call.beside for call in calls))]
-    flags = "".join(str(int(call.interrupted)) for call in calls)
-    return "times", " ".join(names), ",".join(str(call.ns) for call in calls), flags, *beats, case.kernel.facts()[1]
+    samples = ",".join(str(call.ns) for call in calls)
+    beats = ",".join(str(call.beside[0]) for call in calls if name)
+    return "times", name, samples, "".join(str(int(call.interrupted)) for call in calls), beats, case.kernel.facts()[1]
 
 
 def profile(case):
@@ -321,7 +337,7 @@ class Judge:
             return run_calls(case, *counts)
         if mode == "profile":
             return profile(case)
-        return measure(case, self.clock.calibrators, *counts, self.task.seconds[mode] or SECONDS[mode])
+        return measure(case, self.clock.calibrator, *counts, self.task.seconds[mode] or SECONDS[mode])
 
 
 class Sessions:
@@ -329,7 +345,7 @@ class Sessions:
 
     def __init__(self, judge, mode, warmup, cases):
         self._kernel, self._warmup, self._cases = judge.kernel, warmup, [judge.case(*case) for case in cases]
-        self._floors = Floors(references_of(os.environ.get("KETTLE_CALIBRATION", "")))
+        self._floors = Floors(stored_references())
         self._seconds = judge.task.seconds[mode] or ALL_SECONDS[mode] / len(cases)  # of each benchmark
         self._wanted, self._single, self._calm = SESSIONS[mode], judge.kernel.only or SESSIONS[mode] == 1, 0
         self._calls, self._compiled = [[] for _ in cases], [0 for _ in cases]  # of each benchmark
@@ -356,11 +372,11 @@ class Sessions:
         if self._single or any(self._errors):
             return False
         valid = sum(all(Counted(calls[i], self._floors).calm for calls in self._calls) for i in range(number))
-        valid = valid if self._floors.known else number
         allowed = self._seconds * len(self._cases)
         if valid == self._wanted or number == MAX_SESSIONS:
             return False
-        return elapsed + longest <= allowed or (valid < FEW_SESSIONS and longest <= LONG_SESSION and (
+        few = valid < FEW_SESSIONS or (self._strict and 2 * valid <= number)
+        return elapsed + longest <= allowed or (few and longest <= LONG_SESSION and (
             number < FEW_SESSIONS or elapsed + longest <= allowed + PATIENCE_SECONDS))
 
     def _session(self, number):
@@ -382,7 +398,7 @@ class Sessions:
                 return
             calls.append(call)
             self._floors.add(call.beside)
-            self._calm += not (call.lost or call.interrupted) and self._floors.disturbance(call.beside) <= 1
+            self._calm += not (call.lost or call.interrupted) and self._floors.is_calm(call)
         self._compiled[self._at] += int(self._kernel.facts()[1])
         self._patience -= max(0, (now_ns() - start) / 1e9 - self._share())
 
@@ -451,9 +467,11 @@ class Remote:
         self._solver.watched(self._pipes.load, self._packed)
         if times:
             before = times_interrupted()
-            call.beside = self.clock.calibrate(times)
+            call.beside = self.clock.probe()
             call.interrupted = times_interrupted() != before
         ns, output, lost = self._solver.watched(self._pipes.called, cold, reader.read)
+        if times:
+            call.after = self.clock.probe()
         if self._memory.library:  # nothing is quiet for as long as a sweep takes: that tells nothing
             call.lost = lost
         self._solver.expect_silence()
@@ -582,28 +600,20 @@ def run_case(solver, judge, calls, request, load):
     return "", keys_of_times(fields, calls, elapsed)
 
 
-def checked_names(text):
-    """The names of calibrators, if they are short, distinct words."""
-    names = text.split(" ") if text else []
-    if len(names) > MAX_CALIBRATORS or len(set(names)) != len(names) or not all(
-            0 < len(name) <= MAX_NAME and WORD.union(".-").issuperset(name) for name in names):
-        raise SolverFailed(MALFORMED)
-    return names
-
-
 def keys_of_times(fields, calls, elapsed):
     """The keys of an answer with times, if it is plausible."""
-    names = checked_names(fields[0] if fields else "")
-    if len(fields) != 4 + len(names):
+    if len(fields) != 5:
         raise SolverFailed(MALFORMED)
-    _, samples, flags, *beats, compiled = fields
+    name, samples, flags, beats, compiled = fields
+    if len(name) > MAX_NAME or not WORD.union(".-").issuperset(name) or bool(name) != bool(beats) or not is_count(compiled):
+        raise SolverFailed(MALFORMED)
     samples = checked_times(samples, *calls[1:], elapsed)
     count = len(samples)
-    beats = [checked_times(times, count, count, elapsed) for times in beats]
-    if len(flags) != count or not is_count(compiled):
+    beats = checked_times(beats, count, count, elapsed) if name else samples
+    if len(flags) != count:
         raise SolverFailed(MALFORMED)
-    found = [Call(ns, beside, flag != "0") for ns, flag, *beside in zip(samples, flags, *beats)]
-    keys = keys_of_calls(found, names, references_of(os.environ.get("KETTLE_CALIBRATION", "")))
+    found = [Call(ns, (beat,) if name else (), flag != "0") for ns, beat, flag in zip(samples, beats, flags)]
+    keys = keys_of_calls(found, name, stored_references())
     return {**keys, "compiled": compiled} if int(compiled) else keys
 
 

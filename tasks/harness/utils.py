@@ -16,7 +16,6 @@ CACHE_LINE = 64  # bytes
 CUDA_SIDE = 1024  # of the matrices of the CUDA calibrator
 CACHE = max(int(os.environ.get("KETTLE_CPU_CACHE", 32 << 20)), 4 << 20)  # bytes that the processor's caches hold
 TRACE, MAX_TRACE = "out/trace.json.gz", 64 << 20  # what torch's profiler saw, and how many bytes of it are kept
-MAX_TIMES = 8  # the calibrators in a row, at most
 IDLE_SYNCHRONIZE = 50000  # ns that waiting for an idle device takes at most
 
 
@@ -368,12 +367,11 @@ def copied_tensor(torch, value):
 
 class Cpu:
     """Where the processor works: its clock, its caches, and probes of how calm the machine is. Other probes get other names."""
-    calibrators = ()
+    calibrator = ""
 
     def __init__(self, shared=None):
         """shared: an exchange.Memory, whose library may have the probes, and may be able to put lines out of the caches."""
         self._memory, self._shared = None, shared
-        self._probes = bool(shared and shared.library)
 
     def _map(self):
         """Memory of the size of the cache."""
@@ -399,9 +397,9 @@ class Cpu:
             self._map()
         self._memory[::CACHE_LINE] = self._marks
 
-    def calibrate(self, _):
-        """What the probes take now, in ns."""
-        return self._shared.probe() if self._probes else ()
+    def probe(self):
+        """What the probes take now, in ns; nothing without a library that has them."""
+        return self._shared.probe() if self._shared and self._shared.library else ()
 
     def timed(self, kernel, data):
         """What the call took, in ns, and its output."""
@@ -416,7 +414,7 @@ class Cpu:
 class Cuda:
     """Where a CUDA device works, as Cpu; its events are the clock, and a fixed piece of work, the calibrator, is timed beside
     each call."""
-    calibrators = ("cuda-torch-1",)
+    calibrator = "cuda-torch-1"
 
     def __init__(self, torch):
         self._cuda, self._torch = torch.cuda, torch
@@ -613,9 +611,10 @@ MAX_SPREAD = 0.5  # of runs, as part of a mean
 # Two pieces of arithmetic of the referee's own, one that waits for each result and one that does not, and a read of memory
 # that is in no cache. What else runs on the machine slows the second one more than the first, and the third.
 PROBES = ("cpu-probe-1-chain", "cpu-probe-1-tile", "cpu-probe-1-read")
-MAX_TILE, MAX_READ = 1.02, 1.1  # of their floors, while the machine is calm
+MAX_TILE, MAX_READ = 1.05, 1.3  # of their floors, while the machine is calm
 FLOOR = 10  # one in so many probes is below the floor
-LEAST_CALM = 5  # one call in so many must have been calm; as many may be dropped for what ran beside them
+FEW_SESSIONS = 3  # of which an interval can be told
+LEAST_CALM = 5  # one call in so many must have been calm; as many may be dropped for what ran beside or after them
 # Student's factors of 95 % for 2 to 15 degrees of freedom, and by how much the error of a median exceeds that of a mean.
 STUDENTS, MEDIAN = (4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13), 1.25
 
@@ -627,20 +626,6 @@ def flush_streams():
             getattr(sys, name).flush()
         except BaseException:  # none, a closed one, or one that has no flush of its own
             pass
-
-
-def print_exception(fd, error, trace):
-    """Its traceback, past the streams: a submission may have closed or replaced them, and what prints on them."""
-    try:
-        import traceback
-        text = "".join(traceback.format_exception(type(error), error, trace))
-    except Exception as problem:
-        text = f"{type(error).__name__}: {error} (and no traceback: {type(problem).__name__}: {problem})\n"
-    flush_streams()
-    try:
-        write_all(fd, text)
-    except OSError:
-        pass
 
 
 def median(values):
@@ -677,52 +662,50 @@ def widened(middle, low, high, spread):
             middle + ((high - middle) ** 2 + unseen ** 2) ** 0.5)
 
 
-def undisturbed(disturbed):
-    """The numbers of the calls that count: without those that were disturbed, as long as a fifth of all remains."""
-    calm = [i for i, flag in enumerate(disturbed) if not flag]
-    return calm if len(calm) * LEAST_CALM >= len(disturbed) else range(len(disturbed))
-
-
-def keys_of_calls(calls, names, references):
-    """The keys of a benchmark in one process, of calls that are compared with calibrators of these names, if there are any.
+def keys_of_calls(calls, name, references):
+    """The keys of a benchmark in one process, of calls that are compared with the calibrator of that name, if there is one.
     references: as references_of has them."""
-    if not names:
+    if not name:
         return keys_of_sessions([calls], Floors(references))
-    samples, calm = [call.ns for call in calls], undisturbed([call.interrupted for call in calls])
-    beats, keys = {name: [call.beside[i] for call in calls] for i, name in enumerate(names)}, statistics_of(samples)
-    name, times = names[0], beats[names[0]]
+    samples, times = [call.ns for call in calls], [call.beside[0] for call in calls]
+    calm = [i for i, call in enumerate(calls) if not call.interrupted]
+    calm = calm if len(calm) * LEAST_CALM >= len(calls) else range(len(calls))
+    keys, ours, (unit, spread) = statistics_of(samples), median([times[i] for i in calm]), references.get(name, (0, 0))
     ratio, low, high = middle_of([samples[i] / times[i] for i in calm])
-    ours, (unit, spread) = median([times[i] for i in calm]), references.get(name, (0, 0))
     known = 0 < unit < MAX_TIME
     unit, (low, high) = unit if known else ours, widened(ratio, low, high, spread)
     keys.update({
         "raw-mean": keys["mean"], "mean": ratio * unit, "low": low * unit, "high": high * unit, "ratio": ratio,
         "calibrator": name, "calibrator-ns": ours, "calibrated": "yes" if known else "no",
         # A tenth of the times is below, however much the machine was disturbed: about those of the quiet device.
-        "calibrators": " ".join(f"{name}={sorted(times)[len(times) // FLOOR]:.1f}" for name, times in beats.items()),
-        "ratios": " ".join(
-            f"{name}={median([samples[i] / times[i] for i in calm]):.9g}" for name, times in beats.items())})
+        "calibrators": f"{name}={sorted(times)[len(times) // FLOOR]:.1f}", "ratios": f"{name}={ratio:.9g}"})
     keys["worst"] = keys.pop("worst")  # last: who follows a run shows a benchmark once that is there
     return keys
 
 
 class Floors:
     """What the probes take while nothing else runs: as `kettle device calibrate` has found it, or else what a tenth of this
-    run's are below."""
+    run's are below. The second one counts as a part of the first, so that the core's frequency does not matter."""
 
     def __init__(self, references):
         """references: as references_of has them."""
         found = [references.get(name, (0, 0)) for name in PROBES]
         self.known, self.spread = all(0 < ns < MAX_TIME for ns, _ in found), found[0][1]
-        self._given, self._seen = [ns for ns, _ in found], [[] for _ in PROBES]
+        self._given, self._seen = [ns for ns, _ in found], ([], [], [])
 
     def add(self, probes):
         from bisect import insort
-        for seen, ns in zip(self._seen, probes):
-            insort(seen, ns)
+        if probes:
+            chain, tile, read = probes
+            for seen, value in zip(self._seen, (chain, tile / chain, read)):
+                insort(seen, value)
 
     def measured(self):
-        return [seen[len(seen) // FLOOR] for seen in self._seen if seen]
+        """In ns; nothing where there are no probes."""
+        if not self._seen[0]:
+            return []
+        chain, tile, read = (seen[len(seen) // FLOOR] for seen in self._seen)
+        return [chain, tile * chain, read]
 
     def disturbance(self, probes):
         """By how much a probe is slower than it may be on a calm machine: at most 1 on one."""
@@ -731,29 +714,36 @@ class Floors:
         (chain, tile, read), (least_chain, least_tile, least_read) = probes, self._given if self.known else self.measured()
         return max(tile / chain / (least_tile / least_chain) / MAX_TILE, read / least_read / MAX_READ)
 
+    def is_calm(self, call):
+        return self.disturbance(call.beside) <= 1 and self.disturbance(call.after) <= 1
+
 
 class Call:
     """A timed call. ns; beside: what calibrators or probes took right before it; interrupted: the referee was, between these
-    and the call; lost: for how many ns others ran while nothing but the referee was to run, which is a part of ns; error: what
-    was wrong."""
+    and the call; lost: for how many ns others ran while nothing but the referee was to run, which is a part of ns; after: what
+    probes took right after it; error: what was wrong."""
 
-    def __init__(self, ns=0, beside=(), interrupted=False, lost=0):
-        self.ns, self.beside, self.interrupted, self.lost, self.error = ns, beside, interrupted, lost, ""
+    def __init__(self, ns=0, beside=(), interrupted=False, lost=0, after=()):
+        self.ns, self.beside, self.interrupted, self.lost, self.after, self.error = ns, beside, interrupted, lost, after, ""
 
 
 class Counted:
     """The calls of a session that count, and why others do not. Before it begins no submission knows a call's input: so it has
-    no hand in what is dropped for the machine's sake. Calls with something beside them are dropped too, but where they are
-    more than a fifth they count with what that took, or a submission could choose among its calls."""
+    no hand in what is dropped for what probes tell before it. Calls with something beside them are dropped too, but where they are
+    more than a fifth they count with what that took, or a submission could choose among its calls. So it could by what it
+    leaves for the probes after a call: where they drop more than a fifth of the others, the session is not calm.
+    calm: whether the session counts."""
 
     def __init__(self, calls, floors):
         kept = [call for call in calls if not call.lost]
         kept = kept if (len(calls) - len(kept)) * LEAST_CALM <= len(calls) else calls
         whole = [call for call in kept if not call.interrupted]
-        self.calls = [call for call in whole if floors.disturbance(call.beside) <= 1]
+        begun = [call for call in whole if floors.disturbance(call.beside) <= 1]
+        self.calls = [call for call in begun if floors.disturbance(call.after) <= 1]
         self.dropped = {"beside": len(calls) - len(kept), "interrupted": len(kept) - len(whole),
                         "busy": len(whole) - len(self.calls)}
-        self.calm = len(self.calls) * LEAST_CALM >= len(calls)
+        steady = (len(begun) - len(self.calls)) * LEAST_CALM <= len(begun)
+        self.calm = steady and len(self.calls) * LEAST_CALM >= len(calls)
         if not self.calm:  # the calmest ones
             ordered = sorted(kept, key=lambda call: (call.interrupted, floors.disturbance(call.beside)))
             self.calls = ordered[:max(1, len(calls) // LEAST_CALM)]
@@ -761,14 +751,19 @@ class Counted:
 
 def keys_of_sessions(sessions, floors, strict=False):
     """The keys of a benchmark with those calls in each session, which is a process of its own. strict: where the floors are known,
-    most sessions must have been calm, or there is no time: a submission must not choose among its processes."""
+    most sessions must have been calm, or there is no time: a submission must not choose among its processes. Else all count
+    where but a few were."""
     strict, counted = strict and floors.known, [Counted(calls, floors) for calls in sessions]
-    valid = [[call.ns for call in some.calls] for some in counted if some.calm or not strict]
-    valid = valid if not strict or 2 * len(valid) > len(sessions) else []
+    calm = [some for some in counted if some.calm]
+    if strict and 2 * len(calm) <= len(sessions):
+        calm = []
+    elif not strict and len(calm) < FEW_SESSIONS:
+        calm = counted
+    valid = [[call.ns for call in some.calls] for some in calm]
     keys = statistics_of([call.ns for calls in sessions for call in calls])
     medians = [median(some) for some in valid] or [keys["mean"]]
     middle, low, high = middle_of([ns for some in valid for ns in some] or medians)
-    if len(medians) > 2:
+    if len(medians) >= FEW_SESSIONS:
         off = STUDENTS[min(len(medians) - 3, len(STUDENTS) - 1)] * MEDIAN * statistics_of(medians)["err"]
         middle = median(medians)
         low, high = max(middle - off, middle / 2), middle + off
