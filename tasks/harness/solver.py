@@ -29,6 +29,7 @@ import gc
 import os
 import sys
 from binascii import b2a_base64
+from select import POLLHUP, poll
 from signal import SIG_DFL, SIGKILL, signal
 from struct import unpack, unpack_from
 from time import time_ns
@@ -43,7 +44,6 @@ from utils import write_all
 
 MAX_REPORT = 1 << 16  # characters of a profile
 PR_SET_CHILD_SUBREAPER = 36
-OVER = 77  # the status of a session's process that was told to end
 MAX_PIPES = 64  # bytes of rights that come with a request
 CACHE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "out", "cache")  # where compilers keep what they make
 
@@ -413,18 +413,21 @@ def serve_calls(memory, kernel, pipes):
 
 
 def is_session(pipes):
-    """Makes a process for a session. True in that one; in this one False, once it has ended well: as it did else, so does this
-    one."""
+    """Makes a process for a session. True in that one; in this one False, once it has ended as it was told to, by the end of
+    the pipes: as it did else, so does this one."""
     flush_streams()
     adopt_orphans()
     with quiet_warnings():  # of libraries that have threads: the task has started none
         pid = os.fork()
     if pid == 0:
         return True
-    for fd in pipes:
-        os.close(fd)
+    go, done = pipes
+    os.close(done)
     ended = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if ended == OVER:
+    told = poll()
+    told.register(go, POLLHUP)
+    if ended == 0 and told.poll(0) == [(go, POLLHUP)]:
+        os.close(go)
         end_children()
         return False
     if ended < 0:
@@ -464,13 +467,13 @@ def end_children():
 
 
 def serve(peer, load):
-    """Answers requests until an empty one comes, or the referee ends. Returns whether this is the process of a session."""
+    """Answers requests until an empty one comes, or the referee ends; in the process of a session, until that is over."""
     memory = take_number("KETTLE_SHM_FD")
     worker = Worker(load)
     while True:
         (token, *fields), pipes = received(peer)
         if not fields:
-            return False
+            return
         own = fields == ["session"] and worker.forks
         if own and not is_session(pipes):
             continue
@@ -484,7 +487,7 @@ def serve(peer, load):
         if serves or own:
             if serves:
                 serve_calls(exchange.Memory(memory), worker.kernel, pipes)
-            return own
+            return
 
 
 def main(load=judge.load_task):
@@ -497,7 +500,7 @@ def main(load=judge.load_task):
         os.set_inheritable(fd, False)
         utils.keep_memory()
         peer = _socket.socket(fileno=fd)  # open until this process ends, which is what the referee waits for
-        status = OVER if serve(peer, load) else 0
+        serve(peer, load)
     except BaseException as error:
         judge.print_traceback(error)
         status = 1
