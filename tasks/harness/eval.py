@@ -95,6 +95,7 @@ SESSIONS, MAX_SESSIONS = {"benchmark": 1, "leaderboard": 8}, 16
 SESSION_SECONDS, CALM_CALLS = 0.1, 30  # where a session ends
 FEW_CALLS, SINGLE_CALLS = 3, 10  # at least, of a session, and of a single one
 WARM_SECONDS, LONG_FIRST, LONG_SESSION = 0.1, 0.5, 4.0  # of warming up; of a first call; of one of at least FEW_SESSIONS
+WARM_CALLS, SHORT_WARM = 12, 0.02  # of warming up, where so many take no longer than so many seconds
 PATIENCE, PATIENCE_SECONDS = 4, 5.0  # how many times as long a busy machine is waited for, and for how long in all
 MAX_SHIFT, PAGE = 256, 4096  # pages by which addresses differ from call to call
 LEAST_NS = 1000  # ns that a call takes at least
@@ -381,20 +382,16 @@ class Sessions:
 
     def _session(self, number):
         """The calls of one benchmark in one session."""
-        case, began, first, calls = self._cases[self._at], now_ns(), number << 32, []
+        case, calls = self._cases[self._at], []
         self._calls[self._at].append(calls)
-        for n in range(self._warmup):
-            if not self._is_right(case.call(first + n, 1), n):
-                return
-            if number == 0 and n == 0 and (now_ns() - began) / 1e9 > LONG_FIRST:
-                self._single = True  # what a first call compiles, others would compile again
-            if (now_ns() - began) / 1e9 > WARM_SECONDS:
-                break
+        warmed = self._warm(case, number)
+        if not warmed:
+            return
         self._kernel.facts()
         self._calm, start = 0, now_ns()
         while not self._is_enough(len(calls), (now_ns() - start) / 1e9):
-            call = case.call(first + self._warmup + len(calls), 1)
-            if not self._is_right(call, self._warmup + len(calls)):
+            call = self._right(case, number, warmed + len(calls))
+            if not call:
                 return
             calls.append(call)
             self._floors.add(call.beside)
@@ -402,13 +399,27 @@ class Sessions:
         self._compiled[self._at] += int(self._kernel.facts()[1])
         self._patience -= max(0, (now_ns() - start) / 1e9 - self._share())
 
+    def _warm(self, case, number):
+        """Calls that do not count. Returns how many there were, or 0 where one was wrong. An interpreter adapts its code to the
+        first ten or so."""
+        began, elapsed, count = now_ns(), 0, 0
+        while count == 0 or (count < self._warmup and elapsed <= WARM_SECONDS) or (count < WARM_CALLS and elapsed <= SHORT_WARM):
+            if not self._right(case, number, count):
+                return 0
+            elapsed, count = (now_ns() - began) / 1e9, count + 1
+            if number == 0 and count == 1 and elapsed > LONG_FIRST:
+                self._single = True  # what a first call compiles, others would compile again
+        return count
+
+    def _right(self, case, number, n):
+        """The n-th call of a session; None where it was wrong."""
+        call = case.call((number << 32) + n, 1)
+        self._errors[self._at] = call.error and at_call(call.error, n, FRESH)
+        return None if call.error else call
+
     def _share(self):
         """Seconds of a benchmark in a session, on a calm machine."""
         return self._seconds if self._single else min(SESSION_SECONDS, self._seconds / self._wanted)
-
-    def _is_right(self, call, n):
-        self._errors[self._at] = call.error and at_call(call.error, n, FRESH)
-        return not call.error
 
     def _is_enough(self, count, elapsed):
         """Whether a session has called a benchmark often enough, of which so many calls were calm."""

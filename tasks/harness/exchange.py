@@ -44,6 +44,7 @@ MAX_TABLE = 64 << 20
 MAX_ANSWER = 1 << 20  # bytes
 END_MS = 200  # from the end of one descriptor of a process that ends to that of another
 MAX_HEAP = 1 << 30  # bytes: what no machine refuses
+MADV_POPULATE_WRITE, MAX_AHEAD = 23, 32 << 20  # as in Linux 5.14 and later; bytes
 MAX_DEPTH = 100  # of lists in lists
 ALIGNED, APART = 64, 192  # bytes: where buffers begin, and what is between them
 ECHO_EVERY, FIRST_ECHOES, ECHOES = 4, 8, 32  # calls for each echo; echoes at first, and those that count
@@ -116,7 +117,7 @@ class Memory:
         self.size = len(self.map)
         self.types = [type(name, (_ctypes._SimpleCData,), {"_type_": name}) for name in "PLBi"]
         self._pointer, self._number, self._byte, _ = self.types
-        self.address, self.shared = self.address_of(self.map), ()
+        self.address, self.shared, self._there = self.address_of(self.map), (), 0
         self._copy = _ctypes.dlsym(_ctypes.dlopen(None, 0), "memcpy")
         path = os.environ.get("KETTLE_SHM_LIBRARY")
         try:
@@ -159,6 +160,15 @@ class Memory:
             found = function(self.types[3](self.fd), self._number(at), self._number(size))
             self.shared = (found, size, at) if found else ()
             self._looks = self._native.dlsym(self.library, "kettle_heap_is_shared")
+
+    def populate(self, size):
+        """For the solver: has so many bytes of the heap there, so that no timed call is the first to touch them. Each of the
+        first seven results may have a place of its own: so many small pieces the C library keeps apart."""
+        size = rounded(min(size, MAX_AHEAD), PAGE)
+        if self.shared and self._there < size <= self.shared[1]:
+            self._there = size
+            madvise = self._native.dlsym(self._native.dlopen(None, 0), "madvise")
+            self._native.call_function(madvise, (self._pointer(self.shared[0]), self._number(size), MADV_POPULATE_WRITE))
 
     def look(self):
         """Forgets the heap where a fork has made it private."""

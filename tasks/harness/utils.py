@@ -613,7 +613,7 @@ MAX_SPREAD = 0.5  # of runs, as part of a mean
 PROBES = ("cpu-probe-1-chain", "cpu-probe-1-tile", "cpu-probe-1-read")
 MAX_TILE, MAX_READ = 1.05, 1.3  # of their floors, while the machine is calm
 FLOOR = 10  # one in so many probes is below the floor
-FEW_SESSIONS = 3  # of which an interval can be told
+FEW_SESSIONS, LEAST_BEGUN = 3, 3  # sessions of which an interval can be told; calls of one
 LEAST_CALM = 5  # one call in so many must have been calm; as many may be dropped for what ran beside or after them
 # Student's factors of 95 % for 2 to 15 degrees of freedom, and by how much the error of a median exceeds that of a mean.
 STUDENTS, MEDIAN = (4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13), 1.25
@@ -732,7 +732,7 @@ class Counted:
     no hand in what is dropped for what probes tell before it. Calls with something beside them are dropped too, but where they are
     more than a fifth they count with what that took, or a submission could choose among its calls. So it could by what it
     leaves for the probes after a call: where they drop more than a fifth of the others, the session is not calm.
-    calm: whether the session counts."""
+    calm: whether the session counts; begun: whether there are some that began while the machine was calm, which then count."""
 
     def __init__(self, calls, floors):
         kept = [call for call in calls if not call.lost]
@@ -744,21 +744,24 @@ class Counted:
                         "busy": len(whole) - len(self.calls)}
         steady = (len(begun) - len(self.calls)) * LEAST_CALM <= len(begun)
         self.calm = steady and len(self.calls) * LEAST_CALM >= len(calls)
-        if not self.calm:  # the calmest ones
+        self.begun = len(begun) >= LEAST_BEGUN
+        if not self.calm and self.begun:
+            self.calls = begun
+        elif not self.calm:  # the calmest ones
             ordered = sorted(kept, key=lambda call: (call.interrupted, floors.disturbance(call.beside)))
             self.calls = ordered[:max(1, len(calls) // LEAST_CALM)]
 
 
 def keys_of_sessions(sessions, floors, strict=False):
     """The keys of a benchmark with those calls in each session, which is a process of its own. strict: where the floors are known,
-    most sessions must have been calm, or there is no time: a submission must not choose among its processes. Else all count
-    where but a few were."""
+    most sessions must have been calm, or there is no time: a submission must not choose among its processes. Else, where but a
+    few were, those count in which calls began while it was calm, or all."""
     strict, counted = strict and floors.known, [Counted(calls, floors) for calls in sessions]
     calm = [some for some in counted if some.calm]
     if strict and 2 * len(calm) <= len(sessions):
         calm = []
     elif not strict and len(calm) < FEW_SESSIONS:
-        calm = counted
+        calm = [some for some in counted if some.begun] or counted
     valid = [[call.ns for call in some.calls] for some in calm]
     keys = statistics_of([call.ns for calls in sessions for call in calls])
     medians = [median(some) for some in valid] or [keys["mean"]]
