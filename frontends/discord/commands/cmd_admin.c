@@ -299,7 +299,8 @@ discord_moderate_update_problems(struct interaction *interaction, const json_t *
 		json_array_each(json_object_get(set, "problems"), problem)
 			(void)json_object_set_new(boards, json_text_or_empty(problem, "name"), json_true());
 	trial_call(interaction, "competition.sync",
-		json_pack("{s:{s:O}, s:b, s:s}", "problems", "sets", sets, "force", (int)interaction_flag(interaction, "force"),
-			"visibility", closed ? "closed" : "public"),
+		json_pack("{s:{s:O}, s:b, s:s, s:s*}", "problems", "sets", sets, "force",
+			(int)interaction_flag(interaction, "force"), "visibility", closed ? "closed" : "public", "harness",
+			interaction_text(interaction, "harness")),
 		boards, on_synced, NULL, NULL);
 }

@@ -65,6 +65,15 @@ options_for_admins(const struct bot_command *command, const json_t *core)
 		   (command->of && member_is(list_find(core, "name", command->of), "right", "admin"));
 }
 
+static void
+add_choice(json_t *option, json_t *value)
+{
+	if (!json_object_get(option, "choices"))
+		json_object_set_new(option, "choices", json_array());
+	(void)json_array_append_new(
+		json_object_get(option, "choices"), json_pack("{s:O, s:o}", "name", value, "value", value));
+}
+
 static json_t *
 own_option(const struct option *option)
 {
@@ -74,6 +83,8 @@ own_option(const struct option *option)
 		json_object_set_new(json, "required", json_true());
 	if (option->completes)
 		json_object_set_new(json, "autocomplete", json_true());
+	for (const char *const *choice = option->choices; choice && *choice; choice++)
+		add_choice(json, json_string(*choice));
 	return json;
 }
 
@@ -99,11 +110,8 @@ core_option(const json_t *argument, const char *name, bool required)
 		.completes = kinds[i].completes || strncmp(own, "lang", 4) == 0};
 	json_t *json = own_option(&option);
 	json_object_set(json, "argument", (json_t *)argument);
-	if (json_is_array(choices))
-		json_object_set_new(json, "choices", json_array());
 	json_array_each(choices, choice)
-		(void)json_array_append_new(
-			json_object_get(json, "choices"), json_pack("{s:O, s:O}", "name", choice, "value", choice));
+		add_choice(json, json_incref(choice));
 	return json;
 }
 

@@ -23,7 +23,8 @@ struct option {
 	const char *name, *help;
 	enum option_kind kind;
 	bool required;
-	bool completes; /* dispatch.c knows its name */
+	bool completes;             /* dispatch.c knows its name */
+	const char *const *choices; /* ends with NULL; NULL: any text */
 };
 
 /*

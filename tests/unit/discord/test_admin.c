@@ -271,16 +271,16 @@ test_problems(void **state)
 			"c", "unchanged", "skipped", "name", "d", "reason", "use `force`", "errors", "name", "e", "error",
 			"no task.yml", "absent", "old"));
 	const json_t *message = fixture_run(f, "admin update-problems",
-		json_pack("{s:s, s:s, s:s, s:b, s:b}", "repository", "o/n", "problem_set", "Spring", "branch", "main", "force",
-			1, "closed", 1));
+		json_pack("{s:s, s:s, s:s, s:b, s:b, s:s}", "repository", "o/n", "problem_set", "Spring", "branch", "main",
+			"force", 1, "closed", 1, "harness", "kettle"));
 	fixture_says(message,
 		"Created: a\\_1, b\nUpdated: c\nNo longer in the repository, and unchanged here: old\n\n```\nskipped d: use "
 		"\"force\"\nerror e: no task.yml\n```");
 	fixture_called(f, 1, "competition.fetch",
 		json_pack("{s:s, s:s, s:s}", "repository", "o/n", "branch", "main", "set", "Spring"));
 	fixture_called(f, 0, "competition.sync",
-		json_pack(
-			"{s:{s:[{s:s}]}, s:b, s:s}", "problems", "sets", "name", "Spring", "force", 1, "visibility", "closed"));
+		json_pack("{s:{s:[{s:s}]}, s:b, s:s, s:s}", "problems", "sets", "name", "Spring", "force", 1, "visibility",
+			"closed", "harness", "kettle"));
 	fixture_answer(f, "competition.sync", json_object());
 	fixture_says(fixture_run(f, "admin update-problems", json_pack("{s:s}", "repository", "o/n")),
 		"The repository has no leaderboard.");
