@@ -384,6 +384,7 @@ class Sessions:
         """The calls of one benchmark in one session."""
         case, calls = self._cases[self._at], []
         self._calls[self._at].append(calls)
+        self._kernel.begin_case()
         warmed = self._warm(case, number)
         if not warmed:
             return
@@ -461,6 +462,11 @@ class Remote:
         answer = self._solver.answer()
         if answer != ["ready"]:
             raise ImportFailed if answer == ["import"] else SolverFailed(MALFORMED)
+
+    def begin_case(self):
+        self._pipes.begin_case()
+        if self._echo:
+            self._echo.begin_case()
 
     def load(self, data):
         """Returns what the output is to be checked against."""

@@ -164,8 +164,8 @@ class Memory:
     def populate(self, size):
         """For the solver: has so many bytes of the heap there, so that no timed call is the first to touch them. Each of the
         first seven results may have a place of its own: so many small pieces the C library keeps apart."""
-        size = rounded(min(size, MAX_AHEAD), PAGE)
-        if self.shared and self._there < size <= self.shared[1]:
+        size = rounded(min(size, MAX_AHEAD, self.shared[1]), PAGE) if self.shared else 0
+        if size > self._there:
             self._there = size
             madvise = self._native.dlsym(self._native.dlopen(None, 0), "madvise")
             self._native.call_function(madvise, (self._pointer(self.shared[0]), self._number(size), MADV_POPULATE_WRITE))
@@ -511,8 +511,12 @@ class Pipes:
         os.close(self.done)
         self._waits.close()
 
+    def begin_case(self):
+        """The inputs to come are those of another case."""
+        self._structure, self._varies = None, False
+
     def load(self, packed):
-        """Has the input's views built. What is the same for two inputs tells nothing: that much of it is there at once."""
+        """Has the input's views built. What is the same for two inputs of a case tells nothing: that much of it is there at once."""
         structure, buffers, _, unbuilt = packed
         self._varies = self._varies or self._structure not in (None, structure)
         late = unbuilt or self._varies or self._structure is None
@@ -629,6 +633,10 @@ class Echo:
             finally:
                 os._exit(0)
         self._pipes.close_theirs()
+
+    def begin_case(self):
+        self._pipes.begin_case()
+        self._times = []
 
     def ns(self, packed, cold):
         """What is taken off: the shortest of the last ones, as other work, that of the submission too, makes them longer."""
