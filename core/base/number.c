@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_NUMBER 64 /* bytes of its text */
+#define MAX_NUMBER 64    /* bytes of its text */
+#define SIZE_POWER_MAX 4 /* T */
 
 bool
 number_parse(const char *text, double *ret_number)
@@ -43,26 +44,54 @@ number_parse_integer(const char *text, long long *ret_number)
 	return true;
 }
 
+/*
+ * Splits "4Gi" into the number, which consists of `digits`, and the power of its unit: 0: none, 1: K, … *ret_rest: what
+ * follows the unit.
+ */
+static bool
+split_unit(const char *text, const char *digits, char ret_number[24], int *ret_power, const char **ret_rest)
+{
+	static const char units[] = "KMGTPE";
+	size_t len = text ? strspn(text, digits) : 0;
+	if (len == 0 || len >= 24)
+		return false;
+	memcpy(ret_number, text, len);
+	ret_number[len] = '\0';
+	const char *unit = text[len] ? strchr(units, text[len]) : NULL;
+	*ret_power = unit ? (int)(unit - units + 1) : 0;
+	*ret_rest = text + len + (unit ? 1 : 0);
+	return true;
+}
+
 bool
 number_parse_size(const char *text, long long *ret_bytes)
 {
-	static const char units[] = "KMGT";
-	size_t digits = text ? strspn(text, "0123456789") : 0;
 	char number[24];
+	const char *rest;
+	int power;
 	long long bytes;
-	if (digits == 0 || digits >= sizeof(number))
+	if (!split_unit(text, "0123456789", number, &power, &rest) || power > SIZE_POWER_MAX)
 		return false;
-	memcpy(number, text, digits);
-	number[digits] = '\0';
-	const char *unit = text[digits] ? strchr(units, text[digits]) : NULL, *rest = text + digits + (unit ? 1 : 0);
-	if (unit && *rest == 'i')
+	if (power && *rest == 'i')
 		rest++;
-	if (*rest || !number_parse_integer(number, &bytes))
+	if (*rest || !number_parse_integer(number, &bytes) || bytes > LLONG_MAX >> 10 * power)
 		return false;
-	int shift = unit ? 10 * (int)(unit - units + 1) : 0;
-	if (bytes > LLONG_MAX >> shift)
+	*ret_bytes = bytes << 10 * power;
+	return true;
+}
+
+bool
+number_parse_rate(const char *text, double *ret_rate)
+{
+	char number[24];
+	const char *rest;
+	int power;
+	double rate;
+	if (!split_unit(text, "0123456789.", number, &power, &rest) || *rest || !number_parse(number, &rate))
 		return false;
-	*ret_bytes = bytes << shift;
+	for (; power > 0; power--)
+		rate *= 1000;
+	*ret_rate = rate;
 	return true;
 }
 

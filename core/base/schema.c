@@ -278,14 +278,18 @@ schema_fits(const json_t *root, const json_t *schema, const json_t *value)
 
 static void expand_inner(const json_t *root, const json_t *schema, json_t *value, unsigned depth);
 
-/* The number of bytes that a text means where a schema has `size`; NULL: the value stays. New reference. */
+/* The number that a text means where a schema has `size`; NULL: the value stays. New reference. */
 static json_t *
 size_meant(const json_t *root, const json_t *schema, const json_t *value)
 {
 	long long bytes;
-	const json_t *meant = schema_resolve(root, schema);
-	bool size = json_is_true(json_object_get(schema, "size")) || json_is_true(json_object_get(meant, "size"));
-	return size && number_parse_size(json_string_value(value), &bytes) ? json_integer(bytes) : NULL;
+	double rate;
+	const json_t *own = json_object_get(schema, "size"),
+				 *size = own ? own : json_object_get(schema_resolve(root, schema), "size");
+	const char *text = json_string_value(value);
+	if (json_is_string(size))
+		return number_parse_rate(text, &rate) ? json_real(rate) : NULL;
+	return json_is_true(size) && number_parse_size(text, &bytes) ? json_integer(bytes) : NULL;
 }
 
 static void

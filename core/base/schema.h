@@ -13,7 +13,7 @@
  * additionalProperties (bool or schema), propertyNames.pattern, items, minItems, maxItems, minProperties,
  * maxProperties, minLength, maxLength (characters), pattern (POSIX extended), minimum, maximum, exclusiveMinimum, oneOf
  * (distinguished by type and by the required keys that are present), $defs with $ref "#/$defs/NAME", default, title,
- * description, $schema; and `size`: an integer in bytes, see schema_sizes. schema_load refuses a schema that uses
+ * description, $schema; and `size`: true of an integer in bytes, "SI" of a rate, see schema_sizes. schema_load refuses a schema that uses
  * another keyword, or one of these wrongly, so no keyword is ignored silently. An integer is written without a point;
  * NULs never match a pattern.
  */
@@ -39,8 +39,8 @@ void schema_check_all(const json_t *schema, const json_t *value, const char *nam
 	const char *pointer, json_t *faults, size_t most);
 
 /*
- * Before a check, of a value from a file or an option: replaces texts such as "4G" (number.h: number_parse_size) by the number
- * of bytes wherever the schema has an integer with `size`, in place. Other texts stay, for the check to refuse. [any]
+ * Before a check, of a value from a file or an option: replaces texts such as "4G" by the number that they mean (number.h:
+ * number_parse_size, with "SI" number_parse_rate) wherever the schema has `size`, in place. Other texts stay, for the check to refuse. [any]
  */
 void schema_sizes(const json_t *schema, json_t *value);
 

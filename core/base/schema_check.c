@@ -193,6 +193,8 @@ say_type(struct buf *out, const json_t *schema, const char *type)
 		say_range(out, schema);
 	if (json_is_true(json_object_get(schema, "size")))
 		buf_adds(out, " bytes, or one with K, M, G or T");
+	if (json_is_string(json_object_get(schema, "size")))
+		buf_adds(out, ", or one with K, M, G, T, P or E");
 	if (strcmp(type, "string") == 0)
 		say_lengths(out, schema);
 }

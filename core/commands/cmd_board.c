@@ -320,6 +320,17 @@ cmd_board_list(const struct command_call *call, json_t **ret_result, struct kett
 	return 0;
 }
 
+/* Adds the limit to a ranking, and to each entry its share; 0: none is known. */
+static void
+add_limit(json_t *ranking, double limit)
+{
+	if (limit <= 0)
+		return;
+	(void)json_object_set_new(ranking, "limit", json_real(limit));
+	json_array_each(json_object_get(ranking, "entries"), entry)
+		(void)json_object_set_new(entry, "share", json_real(limit / member_number(entry, "submission_score")));
+}
+
 /* The rankings with only the actor's runs (user; 0: all), or, practice, with runs after the deadline. */
 static int
 show_other(struct db *db, int64_t user, bool practice, const struct board *board,
@@ -335,6 +346,8 @@ show_other(struct db *db, int64_t user, bool practice, const struct board *board
 		rc = practice ? ranking_page_practice(db, board->id, device, user, request->limit, request->offset, &page, err)
 					  : ranking_page_of(db, board->id, device, user, request->limit, request->offset, &page, err);
 		if (rc == 0)
+			add_limit(page, board_limit(request->env, json_object_get(object, "task"), device));
+		if (rc == 0)
 			(void)json_array_append_new(rankings, page);
 	}
 	if (rc < 0)
@@ -346,11 +359,16 @@ show_other(struct db *db, int64_t user, bool practice, const struct board *board
 
 /* The entry of a user in a ranking: {"offset", "entry"}, or null. */
 static int
-find_entry(struct db *db, const struct board *board, const char *device, int64_t user, json_t **ret_found,
+find_entry(struct db *db, const struct board *board, const json_t *ranking, int64_t user, json_t **ret_found,
 	struct kettle_error *err)
 {
 	struct ranking_page page = {0};
-	struct ranking_page_request wanted = {.leaderboard = board->id, .name = board->name, .device = device, .limit = 1};
+	const char *device = json_text_or_empty(ranking, "device");
+	struct ranking_page_request wanted = {.leaderboard = board->id,
+		.name = board->name,
+		.device = device,
+		.limit = 1,
+		.limit_s = json_number_value(json_object_get(ranking, "limit"))};
 	int rc = ranking_offset(db, board->id, device, user, &wanted.offset, err);
 	if (rc == 0 && wanted.offset >= 0)
 		rc = ranking_page_read(db, &wanted, NULL, &page, err);
@@ -375,7 +393,7 @@ add_found(const struct command_call *call, const struct board *board, json_t **r
 	*result = answer;
 	json_array_each(json_object_get(answer, "rankings"), shown) {
 		json_t *ranking = json_copy(shown), *found = NULL;
-		rc = rc < 0 ? rc : find_entry(call->db, board, json_text_or_empty(ranking, "device"), user.id, &found, err);
+		rc = rc < 0 ? rc : find_entry(call->db, board, ranking, user.id, &found, err);
 		(void)json_object_set_new(ranking, "found", found);
 		(void)json_array_append_new(rankings, ranking);
 	}
@@ -406,6 +424,7 @@ cmd_board_show(const struct command_call *call, json_t **ret_result, struct kett
 	if (rc < 0)
 		return rc;
 	struct board_view_request request = {
+		.env = call->env,
 		.device = json_text_or_null(call->args, "device"),
 		.limit = member_int(call->args, "limit"),
 		.offset = member_int(call->args, "offset"),

@@ -10,6 +10,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
+#include "judge/limit.h"
 #include "model/artifact.h"
 #include "model/board.h"
 #include "model/events.h"
@@ -17,6 +18,7 @@
 #include "model/submissions.h"
 #include "model/user.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- list ---- */
@@ -133,6 +135,41 @@ name_better(const struct actor *actor, const json_t *row, const json_t *jobs)
 		if (json_is_object(better))
 			(void)json_object_set(better, "user_name", json_object_get(row, "user_name"));
 	}
+}
+
+/* ---- limits ---- */
+
+static void
+add_job_limit(json_t *job, const json_t *task, const struct limit_peak *peak)
+{
+	double limit = limit_of_score(task, peak), score = member_number(job, "score");
+	json_array_each(json_object_get(job, "runs"), run) {
+		bool timed = member_is(run, "mode", "benchmark") || member_is(run, "mode", "leaderboard");
+		json_t *limits =
+			timed && !member_true(run, "secret") ? limit_of_run(task, json_object_get(run, "result"), peak) : NULL;
+		if (limits)
+			(void)json_object_set_new(run, "limits", limits);
+	}
+	if (limit <= 0 || !isfinite(score))
+		return;
+	(void)json_object_update_new(job, json_pack("{s:f, s:f}", "limit", limit, "share", limit / score));
+}
+
+/* Adds what the jobs' devices could do at best, where that is known, by the task for which they were submitted. */
+static int
+add_limits(const struct command_call *call, const json_t *row, json_t *jobs, struct kettle_error *err)
+{
+	AUTO_JSON json_t *task = NULL;
+	int rc = 0;
+	json_array_each(jobs, job) {
+		struct limit_peak peak = limit_peak_of(board_configured_device(call->env, json_text_or_empty(job, "device")));
+		if (rc < 0 || (peak.bytes <= 0 && peak.operations <= 0))
+			continue;
+		rc = task ? 0 : submission_task(call->db, member_int(row, "id"), &task, err);
+		if (rc == 0)
+			add_job_limit(job, task, &peak);
+	}
+	return rc;
 }
 
 /* KernelBot's word for a state. */
@@ -311,6 +348,8 @@ show_to_others(const struct command_call *call, json_t **ret_object, struct kett
 	int rc = submission_find_open(call, member_int(call->args, "id"), &row, err);
 	if (rc == 0)
 		rc = submission_jobs_open(call->db, row, &jobs, err);
+	if (rc == 0)
+		rc = add_limits(call, row, jobs, err);
 	if (rc < 0)
 		return rc;
 	name_better(call->actor, row, jobs);
@@ -331,6 +370,8 @@ cmd_submission_show(const struct command_call *call, json_t **ret_result, struct
 		return show_to_others(call, ret_result, err);
 	if (rc == 0)
 		rc = submission_jobs(call->db, row, &jobs, err);
+	if (rc == 0)
+		rc = add_limits(call, row, jobs, err);
 	if (rc == 0)
 		rc = submission_code(call->db, member_int(row, "id"), &code_row, err);
 	if (rc < 0)

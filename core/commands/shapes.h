@@ -23,6 +23,9 @@ static const char *const stages[] = {
 #define INTERVAL \
 	MEMBER("low", SHAPE_NUMBER, .unit = "s", .null = true, .help = "where the 95 % interval of the score begins"), \
 		MEMBER("high", SHAPE_NUMBER, .unit = "s", .null = true)
+#define LIMIT_HELP \
+	"the least time, by the work that the task states and the peak of the device; missing where one of them is not " \
+	"known"
 #define SCORE MEMBER("score", SHAPE_NUMBER, .unit = "s", .null = true), INTERVAL
 #define STATUS(word) MEMBER("status", SHAPE_STRING, .choices = (const char *const[]){word, NULL})
 static const char *const obstacle_causes[] = {"unreachable", "operator", "unfit", NULL};
@@ -239,6 +242,10 @@ static const struct shape timing_shape[] = {
 		DETAIL("jit", MAP(SHAPE_ANY), \
 			.help = \
 				"for a task with a cache of compilers: what compilers left in the cache, as kettle-exec reports it"), \
+		DETAIL("limits", \
+			ARRAY(OBJECT(MEMBER("limit", SHAPE_NUMBER, .unit = "s", .help = LIMIT_HELP), \
+				MEMBER("share", SHAPE_NUMBER, .help = "`limit` over the mean"))), \
+			.help = "of the benchmarks of a timed run, in their order"), \
 		DETAIL("cut", ARRAY(SHAPE_ANY), .help = "what the machine left out of its report"), \
 		DETAIL("artifacts_cut", SHAPE_STRING, .help = "why the machine left out the files"), \
 		DETAIL("result", MAP(SHAPE_STRING), .help = "what the harness reported"), \
@@ -266,6 +273,8 @@ static const struct shape job_shape[] = {
 	MEMBER("device", SHAPE_STRING),
 	MEMBER("state", SHAPE_STRING, .choices = states),
 	SCORE,
+	DETAIL("limit", SHAPE_NUMBER, .unit = "s", .help = LIMIT_HELP),
+	DETAIL("share", SHAPE_NUMBER, .help = "`limit` over the score"),
 	DETAIL("error", SHAPE_STRING, .null = true, .help = "why it did not pass"),
 	OUTCOME_WITH(.optional = true),
 	DETAIL("attempt", SHAPE_INT, .help = "0: none has begun"),

@@ -167,15 +167,14 @@ read_benchmark(const json_t *result, size_t index, const struct score_interval_k
 	return 0;
 }
 
-/* The term of one time in the sum; average() makes the mean of the sum. */
-static double
-weight(bool geometric, double ns)
+double
+score_term(bool geometric, double ns)
 {
 	return geometric ? log(ns / NS_PER_S) : ns / NS_PER_S;
 }
 
-static double
-average(bool geometric, double sum, double count)
+double
+score_mean(bool geometric, double sum, double count)
 {
 	return geometric ? exp(sum / count) : sum / count;
 }
@@ -193,17 +192,17 @@ score_read(const json_t *result, size_t count, const char *ranking_by, const str
 		if (rc)
 			return rc;
 		known = known && bounds.known;
-		sum += weight(geometric, mean);
-		below += known ? pow(weight(geometric, mean) - weight(geometric, bounds.low), 2) : 0;
-		above += known ? pow(weight(geometric, bounds.high) - weight(geometric, mean), 2) : 0;
+		sum += score_term(geometric, mean);
+		below += known ? pow(score_term(geometric, mean) - score_term(geometric, bounds.low), 2) : 0;
+		above += known ? pow(score_term(geometric, bounds.high) - score_term(geometric, mean), 2) : 0;
 	}
-	struct score score = {.value = average(geometric, sum, n)};
+	struct score score = {.value = score_mean(geometric, sum, n)};
 	if (count == 0 || !isfinite(score.value) || score.value <= 0)
 		return kettle_fail(err, KETTLE_EINVAL, "the times that its harness reported do not give a score.");
 	/* Errors of different benchmarks are independent: they add up in squares. */
 	if (known) {
-		score.low = fmin(average(geometric, sum - sqrt(below), n), score.value);
-		score.high = fmax(average(geometric, sum + sqrt(above), n), score.value);
+		score.low = fmin(score_mean(geometric, sum - sqrt(below), n), score.value);
+		score.high = fmax(score_mean(geometric, sum + sqrt(above), n), score.value);
 	}
 	/* Neither JSON nor the database holds infinite numbers. */
 	if (!isfinite(score.high))

@@ -39,6 +39,13 @@ int score_read(const json_t *result, size_t count, const char *ranking_by, const
 	struct score *ret_score, struct kettle_error *err);
 
 /*
+ * How times become a score: score_mean of the sum of the terms of `count` times, s; geometric: their geometric mean.
+ * score_read has the same. [any]
+ */
+double score_term(bool geometric, double ns);
+double score_mean(bool geometric, double sum, double count);
+
+/*
  * EINVAL: the calls that a harness reports (runs, or one where that is missing, times raw-mean, or mean where that is
  * missing) took longer together than the run, of which wall_ns is known (above 0), by more than the measurement can be
  * wrong; or runs is not a valid number. The sentence as of score_read. [any]

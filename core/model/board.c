@@ -8,6 +8,7 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "judge/judging.h"
+#include "judge/limit.h"
 #include "model/ranking.h"
 
 #include <string.h>
@@ -329,6 +330,22 @@ board_configured(const struct command_env *env)
 		json_array_append_new(names, json_string(name));
 	}
 	return names;
+}
+
+const json_t *
+board_configured_device(const struct command_env *env, const char *device)
+{
+	json_object_each(env->devices, name, configured)
+		if (strcasecmp(name, device) == 0)
+			return configured;
+	return NULL;
+}
+
+double
+board_limit(const struct command_env *env, const json_t *task, const char *device)
+{
+	struct limit_peak peak = limit_peak_of(board_configured_device(env, device));
+	return limit_of_score(task, &peak);
 }
 
 int

@@ -90,6 +90,10 @@ int board_pick_device(
  */
 int board_pick_devices(
 	const struct command_env *env, const json_t *wanted, json_t **ret_devices, struct kettle_error *err);
+/* The section of the configuration of a device, by its name without case; NULL: it is not configured. Borrowed. */
+const json_t *board_configured_device(const struct command_env *env, const char *device);
+/* The limit of the scores of a task on a device, s; 0: none is known (judge/limit.h). */
+double board_limit(const struct command_env *env, const json_t *task, const char *device);
 /*
  * The units of a device, by its name without case, and the name as it is configured; both borrowed. EUNAVAIL: the
  * device is not configured.

@@ -114,8 +114,8 @@ page_before(const struct cached_board *before, const char *device)
 }
 
 static int
-read_pages(struct db *db, struct cached_board *answer, const json_t *devices, const struct cached_board *before,
-	json_t *rankings, struct kettle_error *err)
+read_pages(struct db *db, const struct command_env *env, struct cached_board *answer, const json_t *object,
+	const json_t *devices, const struct cached_board *before, json_t *rankings, struct kettle_error *err)
 {
 	size_t count = json_array_size(devices);
 	answer->pages = xcalloc(count + 1, sizeof(*answer->pages));
@@ -125,6 +125,7 @@ read_pages(struct db *db, struct cached_board *answer, const json_t *devices, co
 			.device = json_string_value(json_array_get(devices, i)),
 			.limit = answer->limit,
 			.offset = answer->offset};
+		wanted.limit_s = board_limit(env, json_object_get(object, "task"), wanted.device);
 		struct ranking_page *page = &answer->pages[i];
 		int rc = ranking_page_read(db, &wanted, page_before(before, wanted.device), page, err);
 		if (rc < 0)
@@ -152,18 +153,30 @@ read_own(struct db *db, const struct board *board, const char *word, const struc
 }
 
 static int
-read_answer(struct db *db, const struct board *board, const char *word, struct cached_board *answer,
-	const struct cached_board *before, struct kettle_error *err)
+read_answer(struct db *db, const struct board *board, const struct board_view_request *request,
+	struct cached_board *answer, const struct cached_board *before, struct kettle_error *err)
 {
 	AUTO_JSON json_t *devices = NULL, *object = NULL, *rankings = json_array();
-	int rc = read_own(db, board, word, answer, before, &object, &devices, err);
+	int rc = read_own(db, board, request->device, answer, before, &object, &devices, err);
 	if (rc == 0)
-		rc = read_pages(db, answer, devices, before, rankings, err);
+		rc = read_pages(db, request->env, answer, object, devices, before, rankings, err);
 	if (rc < 0)
 		return rc;
 	answer->result = json_pack("{s:O, s:O, s:b, s:I}", "leaderboard", object, "rankings", rankings, "code_open",
 		(int)answer->open, "version", (json_int_t)answer->version);
 	return 0;
+}
+
+/* Whether the limits are those of the configuration at hand, which no version counts. */
+static bool
+has_limits(const struct cached_board *kept, const struct command_env *env)
+{
+	const json_t *task = json_object_get(json_object_get(kept->result, "leaderboard"), "task");
+	json_array_each(json_object_get(kept->result, "rankings"), ranking)
+		if (json_number_value(json_object_get(ranking, "limit")) !=
+			board_limit(env, task, json_text_or_empty(ranking, "device")))
+			return false;
+	return true;
 }
 
 int
@@ -181,11 +194,11 @@ board_cache_get(struct db *db, const struct board *board, const struct board_vie
 	(void)snprintf(answer.device, sizeof(answer.device), "%s", request->device ? request->device : "");
 	struct board_cache *answers = answers_of(db);
 	struct cached_board *kept = board_cache_find(answers, &answer);
-	if (kept && kept->version == answer.version && kept->ended == answer.ended) {
+	if (kept && kept->version == answer.version && kept->ended == answer.ended && has_limits(kept, request->env)) {
 		*ret_answer = json_incref(kept->result);
 		return 0;
 	}
-	int rc = read_answer(db, board, request->device, &answer, kept, err);
+	int rc = read_answer(db, board, request, &answer, kept, err);
 	if (rc < 0)
 		return rc;
 	*ret_answer = json_incref(answer.result);

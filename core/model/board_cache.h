@@ -5,7 +5,8 @@
  * its devices, a name) raises the leaderboard's number in board_versions, by triggers, in its own transaction. A reader
  * finds that number in the snapshot in which it found the leaderboard: with the same number the answer is the same;
  * with another one the rankings are read again, and JSON is made only of the entries that differ. The leaderboard's own
- * members have a number of their own. Access is checked before, each time; members that depend on the actor or on the
+ * members have a number of their own. The limits of scores (judge/limit.h) come from the
+ * configuration, so they are compared each time. Access is checked before, each time; members that depend on the actor or on the
  * clock are part of an answer's key. The connection on which an answer was read keeps it, so that no two threads use
  * one cache; answers are shared and never changed. A connection that writes keeps none: it may see changes that are
  * undone later.
@@ -18,7 +19,8 @@
 #define BOARD_ANSWER_ENTRIES_MAX 400 /* of all rankings of one that is kept */
 
 struct board_view_request {
-	const char *device; /* as the user wrote it; NULL: all */
+	const struct command_env *env; /* whose devices have peaks */
+	const char *device;            /* as the user wrote it; NULL: all */
 	int64_t limit, offset;
 	bool open; /* whether the actor may read the code of others there now */
 };

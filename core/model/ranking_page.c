@@ -14,7 +14,18 @@
 #include <string.h>
 
 /* From RANK on nothing is read of a row. */
-enum type { TYPE_INT, TYPE_ID, TYPE_TEXT, TYPE_TIME, TYPE_SECONDS, TYPE_RANK, TYPE_BOARD, TYPE_DEVICE, TYPE_CLOSE };
+enum type {
+	TYPE_INT,
+	TYPE_ID,
+	TYPE_TEXT,
+	TYPE_TIME,
+	TYPE_SECONDS,
+	TYPE_RANK,
+	TYPE_BOARD,
+	TYPE_DEVICE,
+	TYPE_CLOSE,
+	TYPE_SHARE
+};
 
 #define COLUMN_OF(name, type, ...) {#name, TYPE_##type},
 static const struct {
@@ -33,7 +44,7 @@ struct value {
 		double seconds;
 		const char *text; /* inside the entry, once that is made */
 	};
-	bool known; /* of SECONDS */
+	bool known; /* of SECONDS and SHARE */
 };
 
 struct ranking_row {
@@ -100,6 +111,7 @@ read_value(sqlite3_stmt *row, int column, enum type type, struct value *value)
 	case TYPE_BOARD:
 	case TYPE_DEVICE:
 	case TYPE_CLOSE:
+	case TYPE_SHARE:
 		break;
 	}
 }
@@ -140,6 +152,8 @@ member_json(const struct page_reader *reader, size_t column, const struct value 
 																			: db_text(row, (int)column);
 	case TYPE_CLOSE:
 		return json_boolean(value->number);
+	case TYPE_SHARE:
+		return value->known ? json_real(value->seconds) : NULL;
 	}
 	return NULL;
 }
@@ -151,7 +165,8 @@ make_entry(const struct page_reader *reader, struct ranking_row *of, sqlite3_stm
 	json_t *entry = json_object();
 	for (size_t i = 0; i < COLUMNS_COUNT; i++) {
 		json_t *member = member_json(reader, i, &of->values[i], row);
-		json_object_set_new_nocheck(entry, columns[i].name, member);
+		if (member)
+			json_object_set_new_nocheck(entry, columns[i].name, member);
 		if (columns[i].type == TYPE_TEXT)
 			of->values[i].text = json_string_value(member);
 	}
@@ -205,6 +220,9 @@ add_row(void *arg, sqlite3_stmt *statement)
 	if (rc < 0)
 		return rc;
 	values[AT_close].number = interval_is_close(&reader->above, &interval);
+	values[AT_share] = (struct value){.known = reader->request->limit_s > 0};
+	if (values[AT_share].known)
+		values[AT_share].seconds = reader->request->limit_s / interval.value;
 	reader->above = interval;
 	if (was && is_same(was, row)) {
 		*row = *was;
@@ -260,10 +278,14 @@ make_object(const struct page_reader *reader, int64_t count)
 {
 	const struct ranking_page *before = reader->before;
 	if (before && before->count == reader->page.count && reader->reused == before->count &&
-		member_int(before->object, "count") == count)
+		member_int(before->object, "count") == count &&
+		json_number_value(json_object_get(before->object, "limit")) == reader->request->limit_s)
 		return json_incref(before->object);
-	return json_pack(
-		"{s:O, s:I, s:O}", "device", reader->device, "count", (json_int_t)count, "entries", reader->entries);
+	json_t *object =
+		json_pack("{s:O, s:I, s:O}", "device", reader->device, "count", (json_int_t)count, "entries", reader->entries);
+	if (reader->request->limit_s > 0)
+		json_object_set_new(object, "limit", json_real(reader->request->limit_s));
+	return object;
 }
 
 int

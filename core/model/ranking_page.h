@@ -18,11 +18,12 @@ struct ranking_page_request {
 	int64_t leaderboard;
 	const char *name, *device; /* the leaderboard's; as the leaderboard has it */
 	int64_t limit, offset;
+	double limit_s; /* of the score there, by judge/limit.h; 0: none is known */
 };
 
 /*
  * {"device", "count", "entries": [{"submission_id", "rank", "submission_name", "submission_time", "submission_score",
- * "leaderboard_name", "user_id" (text), "user_name", "gpu_type", "low", "high", "close"}]} in the order of score, then
+ * "leaderboard_name", "user_id" (text), "user_name", "gpu_type", "low", "high", "close", "share": missing without limit_s}], "limit": limit_s, likewise} in the order of score, then
  * of submission. close: the gap to the entry above is within the combined error of both (the root of the sum of the
  * squares of what its interval reaches upwards and that of this one downwards); false where an interval is not known.
  * before: an earlier page of just this, whose entries are taken where nothing in them has changed; may be NULL. The

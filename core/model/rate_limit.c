@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/times.h"
+#include "model/board.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -301,16 +302,6 @@ used_today(struct db *db, const char *device, int64_t user, int64_t *ret_ms, str
 	return rc == KETTLE_ENOENT ? 0 : rc;
 }
 
-/* The configured device of that name; NULL: there is none. Borrowed. */
-static const json_t *
-find_usage_device(const struct command_env *env, const char *device)
-{
-	json_object_each(env->devices, name, configured)
-		if (strcasecmp(name, device) == 0)
-			return configured;
-	return NULL;
-}
-
 int
 device_usage_may_submit(
 	const struct command_env *env, struct db *db, int64_t user, const json_t *devices, struct kettle_error *err)
@@ -318,7 +309,7 @@ device_usage_may_submit(
 	int rc = 0;
 	json_array_each(devices, name) {
 		const char *device = json_string_value(name);
-		const json_t *budget = json_object_get(find_usage_device(env, device), "budget");
+		const json_t *budget = json_object_get(board_configured_device(env, device), "budget");
 		int64_t all_ms = 0, user_ms = 0;
 		if (rc < 0 || !member_is(budget, "beyond", "refuse"))
 			continue;
@@ -340,7 +331,8 @@ device_usage_left(const struct command_env *env, struct db *db, int64_t user, co
 	int rc = 0;
 	json_array_each(devices, name) {
 		const char *device = json_string_value(name);
-		int64_t per_day = member_int(json_object_get(find_usage_device(env, device), "budget"), "user_seconds_per_day"),
+		int64_t per_day =
+					member_int(json_object_get(board_configured_device(env, device), "budget"), "user_seconds_per_day"),
 				used_ms = 0;
 		if (rc == 0 && per_day > 0)
 			rc = used_today(db, device, user, &used_ms, err);

@@ -116,6 +116,19 @@ submission_code(struct db *db, int64_t id, json_t **ret_row, struct kettle_error
 		"i", id);
 }
 
+int
+submission_task(struct db *db, int64_t id, json_t **ret_task, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int rc = db_object(db, &row, err,
+		"SELECT json_extract(bundle_json, '$.task') AS task_json FROM tasks WHERE id = (SELECT task FROM submissions "
+		"WHERE id = ?)",
+		"i", id);
+	if (rc == 0)
+		*ret_task = json_incref(json_object_get(row, "task"));
+	return rc;
+}
+
 /* ---- many of them ---- */
 
 /* Of a row with "whole" false only the jobs that passed (open), or those of them that are in the ranking. */

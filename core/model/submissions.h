@@ -40,6 +40,8 @@ int submission_get_open(struct db *db, int64_t id, json_t **ret_row, struct kett
 int submission_latest(struct db *db, int64_t user, int64_t *ret_id, struct kettle_error *err);
 /* {"code", "source": the name of the file in the job's folder}. ENOENT. */
 int submission_code(struct db *db, int64_t id, json_t **ret_row, struct kettle_error *err);
+/* The task.yml, with all defaults, that it was submitted for. ENOENT. */
+int submission_task(struct db *db, int64_t id, json_t **ret_task, struct kettle_error *err);
 
 /* A page of a list; borrowed. */
 struct submission_list {

@@ -115,7 +115,7 @@ typedef void command_engine_fn(
  *
  * {NAME}            the member; in `a.b` a member of a member, in `args.a` an argument of the command, {} the value itself
  * {NAME:FORMAT}     seconds, ns, bytes, time, until ("in 3 days"), count (of an array), line (the first, unwrapped), word ("timed out"
- *                   for timed_out), and ("A, B and C"; else "A, B"), words (the same, each a word), score (seconds, with the interval of the members low and high)
+ *                   for timed_out), and ("A, B and C"; else "A, B"), words (the same, each a word), score (seconds, with the interval of the members low and high), share (in percent)
  * {*NAME}, {!NAME}  emphasised, as an error
  * {NAME?A|B}        A where it is neither missing nor null, false, 0 or empty; B, which may be left out, elsewhere
  * {NAME=TEXT?A|B}   A where it is this text, or an array that has it

@@ -16,6 +16,7 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "base/yaml.h"
+#include "judge/limit.h"
 
 /* State that the checks share. */
 struct check {
@@ -201,6 +202,16 @@ check_worlds(const struct check *check)
 	return rc ? rc : check_world(check, "benchmarks");
 }
 
+/* ---- work ---- */
+
+static int
+check_work(const struct check *check)
+{
+	const char *key = "";
+	int rc = limit_check(check->yml->task, &key, check->err);
+	return rc ? fail_yml_at(check, "/work/%s", key) : 0;
+}
+
 /* ---- the language ---- */
 
 static int
@@ -257,7 +268,7 @@ task_yml_parse(const struct languages *languages, const char *name, const char *
 	struct task_yml *ret_yml, struct kettle_error *err)
 {
 	static int (*const checks[])(const struct check *) = {
-		check_form, find_yml_language, check_config, check_yml_files, check_templates, check_worlds};
+		check_form, find_yml_language, check_config, check_yml_files, check_templates, check_worlds, check_work};
 	AUTO_TASK_YML struct task_yml yml = {0};
 	struct kettle_error unasked = {0};
 	struct check check = {.languages = languages, .name = name, .yml = &yml, .err = err ? err : &unasked};

@@ -83,6 +83,12 @@ format_change(double percent, char ret_text[FORMAT_SIZE])
 }
 
 void
+format_share(double share, char ret_text[FORMAT_SIZE])
+{
+	snprintf(ret_text, FORMAT_SIZE, share < 1 ? "%.3g %%" : "%.0f %%", share * 100);
+}
+
+void
 format_difference(double percent, bool is_noise, char ret_text[FORMAT_SIZE])
 {
 	char change[FORMAT_SIZE];

@@ -120,6 +120,15 @@ report_cases(const json_t *result, const char *kind, json_int_t most)
 	return cases;
 }
 
+json_t *
+report_benchmark_cases(const json_t *run, json_int_t most)
+{
+	json_t *cases = report_cases(json_object_get(run, "result"), "benchmark", most);
+	json_array_each(json_object_get(run, "limits"), limit)
+		json_object_update_missing(json_array_get(cases, limit_index), limit);
+	return cases;
+}
+
 /* Prints why a test did not pass, with details if verbose; after an equal failure only a reference to that test. */
 static void
 report_why(const struct term *term, const json_t *test, bool verbose)
@@ -193,9 +202,10 @@ static void
 report_benchmarks(const struct term *term, const json_t *cases, bool verbose)
 {
 	static const struct view_column columns[] = {COLUMN_CUT("case", "{spec}"), COLUMN_RIGHT("mean", "{shown}"),
-		SPARE_COLUMN_RIGHT(6, "ratio", "{quotient}"), SPARE_COLUMN_RIGHT(4, "raw mean", "{raw-mean?{raw-mean:ns}}"),
-		SPARE_COLUMN_RIGHT(5, "std", "{std?{std:ns}}"), SPARE_COLUMN_RIGHT(3, "best", "{best?{best:ns}}"),
-		SPARE_COLUMN_RIGHT(2, "worst", "{worst?{worst:ns}}"), SPARE_COLUMN_RIGHT(1, "runs", "{runs}")};
+		SPARE_COLUMN_RIGHT(7, "of limit", "{share?{share:share}}"), SPARE_COLUMN_RIGHT(6, "ratio", "{quotient}"),
+		SPARE_COLUMN_RIGHT(4, "raw mean", "{raw-mean?{raw-mean:ns}}"), SPARE_COLUMN_RIGHT(5, "std", "{std?{std:ns}}"),
+		SPARE_COLUMN_RIGHT(3, "best", "{best?{best:ns}}"), SPARE_COLUMN_RIGHT(2, "worst", "{worst?{worst:ns}}"),
+		SPARE_COLUMN_RIGHT(1, "runs", "{runs}")};
 	AUTO_JSON json_t *rows = json_array();
 	json_array_each(cases, one) {
 		double ratio = value_number(one, "ratio");
@@ -325,7 +335,7 @@ report_run(const struct term *term, const json_t *run, bool verbose)
 	template_put(term, "{cut?      the report of the job was too long; left out here: {cut}\n}", run, NULL);
 	term_block(term->out, json_text_or_empty(run, "artifacts_cut"), 6, REPORT_OUTPUT_LINES);
 	report_tests(term, result, verbose);
-	AUTO_JSON json_t *cases = report_cases(result, "benchmark", REPORT_CASES_MAX);
+	AUTO_JSON json_t *cases = report_benchmark_cases(run, REPORT_CASES_MAX);
 	report_benchmarks(term, cases, verbose);
 	report_remarks(term, json_object_get(run, "remarks"));
 	report_profiles(term, result, cases);
@@ -363,7 +373,8 @@ put_score(const struct term *term, const json_t *job, const char *before, const 
 	const json_t *rank = json_object_get(job, "rank");
 	AUTO_FREE char *change = report_change(member_int(rank, "rank"), json_object_get(rank, "before"));
 	AUTO_FREE char *better = report_better(json_object_get(job, "better"), "your best");
-	template_put(term, "{score:score}{rank.rank?, rank {rank.rank} of {rank.of}}", job, NULL);
+	template_put(term, "{score:score}{share?, {share:share} of the limit}{rank.rank?, rank {rank.rank} of {rank.of}}",
+		job, NULL);
 	fprintf(term->out, "%s%s", change, better);
 	fputs(after, term->out);
 }

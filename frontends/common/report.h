@@ -24,6 +24,8 @@ bool report_step_says(const json_t *step);
  * missing. kind: "test" or "benchmark". New reference.
  */
 json_t *report_cases(const json_t *result, const char *kind, json_int_t most);
+/* The benchmarks of a run likewise, with "limit" and "share" of the run's `limits`. New reference. */
+json_t *report_benchmark_cases(const json_t *run, json_int_t most);
 /*
  * Whether the failed cases of a run say all that its message says: how many failed, and what is wrong with the first.
  * They do not name a limit that the run reached.

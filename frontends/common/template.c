@@ -153,6 +153,8 @@ put_value(const struct scope *scope, const json_t *value, const char *format, si
 		format_score(scope->object, value_of(value), text);
 	else if (IS("change"))
 		format_difference(value_of(value), json_is_false(json_object_get(scope->object, "significant")), text);
+	else if (IS("share"))
+		format_share(value_of(value), text);
 	else if (IS("wait"))
 		format_wait((int64_t)value_of(value), text);
 	else if (IS("bytes"))

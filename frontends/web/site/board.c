@@ -106,14 +106,15 @@ finish(const struct visit *visit, json_t *model)
 			json_array_append_new(rows, row_of(entry, above, first));
 		above = entry;
 	}
-	json_object_update_new(model,
-		json_pack("{s:O?, s:I, s:o, s:o, s:O?, s:b, s:b, s:b, s:I, s:I, s:o, s:o, s:b}", "shown_device",
-			json_object_get(ranking, "device"), "count", count, "rows", rows, "pinned", pinned_of(visit, first),
-			"found_name", site_model(visit, "sought.rankings.0.found.entry.user_name"), "opening",
-			is_opening(visit, board), "is_long", strlen(json_text_or_empty(board, "description")) > DESCRIPTION_LONG,
-			"several_pages", pages > 1, "page", page, "pages", pages, "previous",
-			page > 1 ? json_integer(page <= pages ? page - 1 : pages) : json_null(), "next",
-			page < pages ? json_integer(page + 1) : json_null(), "is_past", count > 0 && start >= count));
+	json_object_update_new(
+		model, json_pack("{s:O?, s:O?, s:I, s:o, s:o, s:O?, s:b, s:b, s:b, s:I, s:I, s:o, s:o, s:b}", "shown_device",
+				   json_object_get(ranking, "device"), "limit", json_object_get(ranking, "limit"), "count", count,
+				   "rows", rows, "pinned", pinned_of(visit, first), "found_name",
+				   site_model(visit, "sought.rankings.0.found.entry.user_name"), "opening", is_opening(visit, board),
+				   "is_long", strlen(json_text_or_empty(board, "description")) > DESCRIPTION_LONG, "several_pages",
+				   pages > 1, "page", page, "pages", pages, "previous",
+				   page > 1 ? json_integer(page <= pages ? page - 1 : pages) : json_null(), "next",
+				   page < pages ? json_integer(page + 1) : json_null(), "is_past", count > 0 && start >= count));
 }
 
 /* ---- pictures ---- */

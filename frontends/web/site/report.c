@@ -121,9 +121,9 @@ decoded(const char *coded)
 }
 
 static json_t *
-cases_of(const json_t *result, const json_t *best, const json_t *first)
+cases_of(const json_t *run, const json_t *best, const json_t *first)
 {
-	json_t *cases = report_cases(result, "benchmark", CASES_MAX);
+	json_t *cases = report_benchmark_cases(run, CASES_MAX);
 	json_array_each(cases, one) {
 		const char *spec = json_text_or_empty(one, "spec");
 		json_object_update_new(
@@ -146,12 +146,13 @@ run_of(const struct source *source, const json_t *job, const json_t *run)
 	bool is_said = strcmp(message, json_text_or_empty(job, "error")) == 0 || report_is_said_by_cases(run);
 	AUTO_FREE char *name = report_run_name(run);
 	json_t *view = with_logs(source, run), *tests = tests_of(result, &failed);
-	json_object_update_new(view,
-		json_pack("{s:s, s:O?, s:s, s:o, s:I, s:o, s:b, s:b, s:o, s:s, s:s}", "name", name, "throttled",
-			json_object_get(json_object_get(run, "device"), "throttled"), "message", is_said ? "" : message, "tests",
-			tests, "failed", (json_int_t)failed, "cases", cases_of(result, best, first), "against_best", best != NULL,
-			"against_first", first != NULL, "profile", decoded(json_text_or_empty(result, "profile.report")), "trouble",
-			json_text_or_empty(result, "profile.trouble"), "tool", json_text_or_empty(result, "profile.tool")));
+	json_object_update_new(
+		view, json_pack("{s:s, s:O?, s:s, s:o, s:I, s:o, s:b, s:b, s:b, s:o, s:s, s:s}", "name", name, "throttled",
+				  json_object_get(json_object_get(run, "device"), "throttled"), "message", is_said ? "" : message,
+				  "tests", tests, "failed", (json_int_t)failed, "cases", cases_of(run, best, first), "has_limits",
+				  json_object_get(run, "limits") != NULL, "against_best", best != NULL, "against_first", first != NULL,
+				  "profile", decoded(json_text_or_empty(result, "profile.report")), "trouble",
+				  json_text_or_empty(result, "profile.trouble"), "tool", json_text_or_empty(result, "profile.tool")));
 	return view;
 }
 

@@ -15,7 +15,7 @@ json_t *report_directives(const char *code, size_t size);
  * - `change`: of the rank, in words; `to_best` and `to_first`: the device's part of the answers best and first, or null
  * - `compiler`: the steps that said something or did not pass; `says`: whether `message` says more than the logs
  * - `reports`, and those with a secret seed `secret`: the runs, with `name`, `message` ("" where the job's error or the cases say
- *   the same), `tests` and `cases` (report_cases), failed tests first, `failed`: how many, `against_best` and
+ *   the same), `tests` and `cases` (report_cases), failed tests first, `failed`: how many, `has_limits`, `against_best` and
  *   `against_first`: whether cases are compared, `tool`, `trouble` and `profile` {"text", "cut"} or null
  * - `parts`: report_timing; `time`: their sum
  *

@@ -90,9 +90,9 @@ static void
 finish_task(const struct visit *visit, json_t *model)
 {
 	const json_t *task = json_object_get(model, "task");
-	json_object_update_new(model, json_pack("{s:o, s:o, s:o, s:o}", "files", files_of(task), "tests",
-									  cases_of(site_model(visit, "task.task.tests")), "benchmarks",
-									  cases_of(site_model(visit, "task.task.benchmarks")), "machines",
+	json_object_update_new(model, json_pack("{s:O?, s:o, s:o, s:o, s:o}", "work", site_model(visit, "task.task.work"),
+									  "files", files_of(task), "tests", cases_of(site_model(visit, "task.task.tests")),
+									  "benchmarks", cases_of(site_model(visit, "task.task.benchmarks")), "machines",
 									  machines_of(json_object_get(model, "board"), json_object_get(model, "devices"))));
 }
 

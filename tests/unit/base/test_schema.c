@@ -294,11 +294,12 @@ static void
 test_sizes(void **state)
 {
 	(void)state;
-	schema_text =
-		"{\"$defs\": {\"s\": {\"type\": \"integer\", \"size\": true, \"maximum\": 8589934592}}, "
-		"\"properties\": {\"a\": {\"$ref\": \"#/$defs/s\"}, \"n\": {\"type\": \"string\"}, \"l\": {\"items\": "
-		"{\"oneOf\": [{\"type\": \"object\", \"properties\": {\"b\": {\"$ref\": \"#/$defs/s\"}}}, {\"type\": "
-		"\"null\"}]}}}}";
+	schema_text = "{\"$defs\": {\"s\": {\"type\": \"integer\", \"size\": true, \"maximum\": 8589934592}, "
+				  "\"r\": {\"type\": \"number\", \"size\": \"SI\", \"minimum\": 1}}, "
+				  "\"properties\": {\"r\": {\"$ref\": \"#/$defs/r\"}, \"a\": {\"$ref\": \"#/$defs/s\"}, \"n\": "
+				  "{\"type\": \"string\"}, \"l\": {\"items\": "
+				  "{\"oneOf\": [{\"type\": \"object\", \"properties\": {\"b\": {\"$ref\": \"#/$defs/s\"}}}, {\"type\": "
+				  "\"null\"}]}}}}";
 	AUTO_JSON json_t *schema = NULL, *value = NULL;
 	assert_int_equal(schema_load(schema_text, &schema, NULL), 0);
 	value = json_pack("{s:s, s:s, s:[{s:s}, n]}", "a", "4G", "n", "4G", "l", "b", "1Ki");
@@ -308,6 +309,11 @@ test_sizes(void **state)
 	assert_true(json_equal(value, wanted));
 	AUTO_FREE char *found = sentence("a: 4X\n");
 	assert_sentence(found);
+	AUTO_JSON json_t *rate = json_pack("{s:s}", "r", "1.5K");
+	schema_sizes(schema, rate);
+	assert_true(json_real_value(json_object_get(rate, "r")) == 1500);
+	AUTO_FREE char *refused = sentence("r: 1.5Ki\n");
+	assert_sentence(refused);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,29 @@ test_parse_size(void **state)
 		if (number_parse_size(none[i], &bytes))
 			fail_msg("%s is taken", none[i]);
 	assert_false(number_parse_size(NULL, &bytes));
+}
+
+static void
+test_parse_rate(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		double rate;
+	} rates[] = {
+		{"0", 0}, {"4096", 4096}, {"1.5K", 1500}, {"3.35T", 3.35e12}, {"989T", 989e12}, {"1P", 1e15}, {"2E", 2e18}};
+	static const char *const none[] = {
+		"", "T", "-1", "1t", "1 T", "1Ti", "1TB", "1.2.3", ".", "1e12", "99999999999999999999999999"};
+	double rate = 7;
+	for (size_t i = 0; i < ARRAY_SIZE(none); i++)
+		if (number_parse_rate(none[i], &rate))
+			fail_msg("%s is taken", none[i]);
+	assert_false(number_parse_rate(NULL, &rate));
+	assert_true(rate == 7);
+	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
+		assert_true(number_parse_rate(rates[i].text, &rate));
+		assert_true(fabs(rate - rates[i].rate) <= rates[i].rate * 1e-15);
+	}
 }
 
 /* The fewest digits that are still the same number, also within JSON, where texts stay as they are. */
@@ -410,6 +434,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_buf),
 	cmocka_unit_test(test_parse),
 	cmocka_unit_test(test_parse_size),
+	cmocka_unit_test(test_parse_rate),
 	cmocka_unit_test(test_number_text),
 	cmocka_unit_test(test_utf8_valid),
 	cmocka_unit_test(test_utf8_clean),

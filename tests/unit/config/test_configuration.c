@@ -191,7 +191,8 @@ test_devices(void **state)
 				"{runner: modal}], memory: 64G, sm: 90a, sandbox: reduced, include_dirs: /opt/cutlass/include, "
 				"library_dirs: [lib, /opt/lib]}\n"
 				"  MI300: {runner: github, labels: amd-mi300, gfx: gfx942}\n"
-				"  L4: {sm: 89, model: L4, budget: {seconds_per_day: 60, beyond: refuse}}\n"),
+				"  L4: {sm: 89, model: L4, budget: {seconds_per_day: 60, beyond: refuse}, "
+				"peak: {bytes: 3.35T, operations: 125000000}}\n"),
 		0);
 	assert_at(f, "devices/CPU/units/0",
 		"{\"cores\": \"1\", \"name\": \"CPU\", \"prefetch\": 1, \"runner\": \"local\", \"runner_slots\": 7, "
@@ -202,6 +203,7 @@ test_devices(void **state)
 	assert_at(f, "devices/CPU/units/0/memory", "absent");
 	assert_at(f, "devices/L4/units/0/model", "\"L4\"");
 	assert_at(f, "devices/L4/budget", "{\"beyond\": \"refuse\", \"seconds_per_day\": 60}");
+	assert_at(f, "devices/L4/peak", "{\"bytes\": 3350000000000.0, \"operations\": 125000000}");
 	assert_at(f, "devices/H100/sm", "\"90a\"");
 	assert_at(f, "devices/H100/sandbox", "absent");
 	assert_at(f, "devices/H100/units/0/gpu", "0");
@@ -237,6 +239,10 @@ test_mistakes(void **state)
 	refuse(f, "devices:\n  X: {runner: slurm}\n", 2, "add `slurm: {}` there");
 	refuse(f, "devices:\n  X: {gpu: 1, units: [{}, {}]}\n", 2, "`gpu` must be given in each");
 	refuse(f, "devices:\n  X: {units: []}\n", 2, "at least 1 element");
+	refuse(f, "devices:\n  X: {peak: {bytes: 3.35Ti}}\n", 2, "devices.X.peak.bytes must be");
+	refuse(f, "devices:\n  X: {peak: {bytes: 0}}\n", 2, "not 0.");
+	refuse(f, "devices:\n  X: {peak: {}}\n", 2, "devices.X.peak must");
+	refuse(f, "devices:\n  X: {peak: {flops: 1T}}\n", 2, "unknown key `flops`");
 	refuse(f, "languages: [py]\n", 1, "languages must be a map");
 	refuse(f, "languages: {Py: {}}\n", 1, "has a name");
 	refuse(f, "log: {level: loud}\n", 1, "must be one of \"error\"");

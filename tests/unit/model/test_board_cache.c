@@ -56,7 +56,7 @@ ask_op(struct db *db, void *arg, struct kettle_error *err)
 static json_t *
 ask(int64_t limit, int64_t offset, const char *device)
 {
-	struct asking asking = {.asked = {.device = device, .limit = limit, .offset = offset}};
+	struct asking asking = {.asked = {.env = &c.env, .device = device, .limit = limit, .offset = offset}};
 	struct kettle_error err = {0};
 	if (fixture_query(&c.f, ask_op, &asking, &err) < 0)
 		fail_msg("%s", err.message);
@@ -67,7 +67,7 @@ ask(int64_t limit, int64_t offset, const char *device)
 static json_t *
 ask_anew(int64_t limit, int64_t offset, const char *device)
 {
-	struct asking asking = {.asked = {.device = device, .limit = limit, .offset = offset}};
+	struct asking asking = {.asked = {.env = &c.env, .device = device, .limit = limit, .offset = offset}};
 	struct kettle_error err = {0};
 	if (fixture_read(&c.f, ask_op, &asking, &err) < 0)
 		fail_msg("%s", err.message);
@@ -221,6 +221,61 @@ test_rights(void **state)
 	assert_int_equal(commands_number(own, "rankings.0.count"), 0);
 }
 
+/* As a reload gives the devices: CPU with a peak (NULL: none). */
+static void
+set_peak(json_t *peak_take)
+{
+	json_decref((json_t *)c.env.devices);
+	c.env.devices = json_pack("{s:{s:[], s:o*}, s:{s:[]}}", "CPU", "units", "peak", peak_take, "H100", "units");
+}
+
+static double
+number_at(const json_t *answer, const char *path)
+{
+	return json_number_value(commands_at(answer, path));
+}
+
+/* The limit comes from task and configuration, neither of which a kept answer may outlive. */
+static void
+test_limits(void **state)
+{
+	(void)state;
+	last = NULL;
+	int64_t id = ranked("alice", 2.0);
+	ranked("bob", 4.0);
+	json_t *find = json_pack("{s:s, s:s}", "name", "arena", "find", "bob");
+	commands_must(&c, "owner", "leaderboard.update",
+		json_pack("{s:s, s:o}", "name", "arena", "task", commands_task("work: {bytes: 1000 * size}\n")));
+	set_peak(NULL);
+	assert_false(kept());
+	assert_null(commands_at(last, "rankings.0.limit"));
+	assert_null(commands_at(last, "rankings.0.entries.0.share"));
+	set_peak(json_pack("{s:f}", "operations", 1e9));
+	assert_true(kept());
+	/* Two thousand bytes. */
+	set_peak(json_pack("{s:f}", "bytes", 2000.0));
+	assert_false(kept());
+	assert_true(kept());
+	assert_true(number_at(last, "rankings.0.limit") == 1 && number_at(last, "rankings.0.entries.0.share") == 0.5);
+	assert_null(commands_at(last, "rankings.1.limit"));
+	assert_true(number_at(commands_must(&c, "bob", "leaderboard.show", find), "rankings.0.found.entry.share") == 0.25);
+	const json_t *own =
+		commands_must(&c, "bob", "leaderboard.show", json_pack("{s:s, s:b}", "name", "arena", "mine", 1));
+	assert_true(number_at(own, "rankings.0.limit") == 1 && number_at(own, "rankings.0.entries.0.share") == 0.25);
+	const json_t *shown = commands_must(&c, "alice", "submission.show", ID(id));
+	assert_null(commands_at(shown, "jobs.0.share")); /* it was submitted for a task that states no work */
+	id = ranked("alice", 1.0);
+	shown = commands_must(&c, "alice", "submission.show", ID(id));
+	assert_true(number_at(shown, "jobs.0.limit") == 1 && number_at(shown, "jobs.0.share") == 1);
+	assert_false(kept());
+	set_peak(json_pack("{s:i}", "bytes", 1000));
+	assert_false(kept());
+	assert_true(number_at(last, "rankings.0.entries.0.share") == 2);
+	set_peak(NULL);
+	assert_false(kept());
+	assert_null(commands_at(last, "rankings.0.entries.0.share"));
+}
+
 /* More questions than are kept, and pages that are too long for that. */
 static void
 test_many(void **state)
@@ -316,6 +371,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_updates),
 	TEST(test_deadline),
 	TEST(test_rights),
+	TEST(test_limits),
 	TEST(test_many),
 	TEST(test_random),
 };

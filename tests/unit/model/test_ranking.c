@@ -87,7 +87,8 @@ read_page(struct db *db, void *arg, struct kettle_error *err)
 	const char *device = page->device ? page->device : "CPU";
 	if (page->user)
 		return ranking_page_of(db, 1, device, page->user, page->limit, page->offset, &page->page, err);
-	struct ranking_page_request wanted = {1, "arena", device, page->limit, page->offset};
+	struct ranking_page_request wanted = {
+		.leaderboard = 1, .name = "arena", .device = device, .limit = page->limit, .offset = page->offset};
 	struct ranking_page made = {0};
 	int code = ranking_page_read(db, &wanted, NULL, &made, err);
 	page->page = json_incref(made.object);

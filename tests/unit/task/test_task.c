@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json_access.h"
+#include "base/xalloc.h"
 #include "lib/languages.h"
 #include "lib/unit_test.h"
 #include "unit/scratch.h"
@@ -467,6 +468,37 @@ test_validation(void **state)
 	scratch_remove(scratch);
 }
 
+/* What a call must do is a value in each benchmark, and changes no score. */
+static void
+test_work(void **state)
+{
+	(void)state;
+	static const char head[] = FILES LANG "tests: [{n: 1}]\nbenchmarks: [{n: 7, k: 2}, {n: 8, kind: x}]\n";
+	static const char *const bad[] = {"work: {}", "work: {byte: 1}", "work: {bytes: n + m}", "work: {bytes: k}",
+		"work: {bytes: 8 - n}", "work:\n  bytes: n\n  operations: 1 / (7 - n)", "work: {bytes: \"\"}",
+		"work: {bytes: -1}", "work: {bytes: 1.5}", "work: {bytes: n; n}", "work: {bytes: [n]}", "work: 12 * n",
+		"work: {operations: kind}"};
+	char *scratch = scratch_make();
+	AUTO_JSON json_t *plain = NULL, *with = NULL;
+	AUTO_FREE char *dir = make_task(scratch, head);
+	assert_int_equal(task_read(languages, dir, &plain, NULL), 0);
+	AUTO_FREE char *good = xasprintf("%swork: {bytes: 12 * n, operations: 4096}\n", head);
+	free(scratch_write(dir, "task.yml", good));
+	assert_int_equal(task_read(languages, dir, &with, NULL), 0);
+	assert_string_equal(text_at(at(at(with, "task"), "work"), "bytes"), "12 * n");
+	assert_string_equal(text_at(plain, "hash"), text_at(with, "hash"));
+	AUTO_FREE char *longest = xasprintf("work: {bytes: \"%01000d\"}", 1);
+	for (size_t i = 0; i <= ARRAY_SIZE(bad); i++) {
+		AUTO_FREE char *yml = xasprintf("%s%s\n", head, i < ARRAY_SIZE(bad) ? bad[i] : longest);
+		json_t *bundle = NULL;
+		struct kettle_error err = {0};
+		free(scratch_write(dir, "task.yml", yml));
+		assert_int_equal(task_read(languages, dir, &bundle, &err), KETTLE_EINVAL);
+		assert_sentence(strstr(err.message, "task.yml:"));
+	}
+	scratch_remove(scratch);
+}
+
 /* A link may lead as far as the sources themselves go. */
 static void
 test_reach(void **state)
@@ -570,6 +602,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_bad_folders),
 	cmocka_unit_test(test_special_files),
 	cmocka_unit_test(test_validation),
+	cmocka_unit_test(test_work),
 	cmocka_unit_test(test_reach),
 	cmocka_unit_test(test_changing_link),
 	cmocka_unit_test(test_too_big),
