@@ -32,3 +32,4 @@ extern const char schema_0024[];        /* core/store/schema/0024.sql */
 extern const char schema_0025[];        /* core/store/schema/0025.sql */
 extern const char schema_0026[];        /* core/store/schema/0026.sql */
 extern const char schema_0027[];        /* core/store/schema/0027.sql */
+extern const char schema_0028[];        /* core/store/schema/0028.sql */

@@ -441,6 +441,16 @@ cmd_board_show(const struct command_call *call, json_t **ret_result, struct kett
 	return rc;
 }
 
+int
+cmd_board_renamed(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
+{
+	struct board board;
+	int rc = board_find_renamed(call->db, call->actor, json_text_or_null(call->args, "name"), &board, err);
+	if (rc == 0)
+		*ret_result = json_pack("{s:s}", "name", board.name);
+	return rc;
+}
+
 /* ---- delete ---- */
 
 static int

@@ -23,6 +23,7 @@ int cmd_board_create_check(
 	struct db *db, const struct command_env *env, const json_t *args, json_t **ret_plan, struct kettle_error *err);
 command_run_fn cmd_board_list;
 command_run_fn cmd_board_show;
+command_run_fn cmd_board_renamed;
 command_run_fn cmd_board_overview; /* cmd_overview.c */
 command_run_fn cmd_board_delete;   /* ECONFLICT: it has submissions, and force is not set */
 /* board_update. EINVAL: there is nothing to change; ECONFLICT: no submission to the new task could pass */

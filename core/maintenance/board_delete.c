@@ -22,6 +22,7 @@ remove_rights(struct db *db, int64_t leaderboard, struct kettle_error *err)
 		"DELETE FROM invite_boards WHERE leaderboard = ?1",
 		"DELETE FROM access WHERE leaderboard = ?1",
 		"DELETE FROM rate_limits WHERE leaderboard = ?1",
+		"DELETE FROM former_names WHERE leaderboard = ?1",
 		/* Without these the triggers of best have nothing to do. */
 		"DELETE FROM leaderboard_devices WHERE leaderboard = ?1",
 		"DELETE FROM best_counts WHERE leaderboard = ?1",

@@ -74,6 +74,13 @@ fail_board_unknown(struct db *db, const struct actor *actor, const char *name, s
 	return kettle_fail(err, KETTLE_ENOENT, "There is no leaderboard `%s`%s%s%s", name, NEAREST_END(near));
 }
 
+static int
+read_name(void *arg, sqlite3_stmt *row)
+{
+	db_copy_text(arg, BOARD_NAME_MAX + 1, row, 0);
+	return 1;
+}
+
 int
 board_find(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
@@ -89,6 +96,25 @@ board_find(
 	if (rc != 0)
 		return rc < 0 ? rc : 0;
 	return fail_board_unknown(db, actor, name, err);
+}
+
+int
+board_find_renamed(
+	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
+{
+	char now[BOARD_NAME_MAX + 1];
+	struct board board;
+	struct kettle_error none = {0};
+	int rc = board_find_visible(db, actor, name, &board, err);
+	if (rc == KETTLE_ENOENT &&
+		db_query(db, &none, read_name, now,
+			"SELECT name FROM leaderboards WHERE id = (SELECT leaderboard FROM former_names WHERE name = ?)", "s",
+			name) == 1 &&
+		board_find_visible(db, actor, now, &board, &none) == 0)
+		rc = 0;
+	if (rc == 0)
+		*ret_board = board;
+	return rc;
 }
 
 int
@@ -308,6 +334,22 @@ board_choose_devices(
 	return rc;
 }
 
+const json_t *
+board_configured_device(const struct command_env *env, const char *device)
+{
+	json_object_each(env->devices, name, configured)
+		if (strcasecmp(name, device) == 0)
+			return configured;
+	return NULL;
+}
+
+double
+board_limit(const struct command_env *env, const json_t *task, const char *device)
+{
+	struct limit_peak peak = limit_peak_of(board_configured_device(env, device));
+	return limit_of_score(task, &peak);
+}
+
 int
 board_configured_units(const struct command_env *env, const char *device, const char **ret_name,
 	const json_t **ret_units, struct kettle_error *err)
@@ -330,22 +372,6 @@ board_configured(const struct command_env *env)
 		json_array_append_new(names, json_string(name));
 	}
 	return names;
-}
-
-const json_t *
-board_configured_device(const struct command_env *env, const char *device)
-{
-	json_object_each(env->devices, name, configured)
-		if (strcasecmp(name, device) == 0)
-			return configured;
-	return NULL;
-}
-
-double
-board_limit(const struct command_env *env, const json_t *task, const char *device)
-{
-	struct limit_peak peak = limit_peak_of(board_configured_device(env, device));
-	return limit_of_score(task, &peak);
 }
 
 int

@@ -43,6 +43,12 @@ int board_find(
  */
 int board_find_visible(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
+/*
+ * The same for a board that has this name, or else had it last. ENOENT, in the same words: there is none, or the actor may
+ * not see it.
+ */
+int board_find_renamed(
+	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
 /* The same for a board that the actor may see or has submitted to: for commands that show the actor's own submissions. */
 int board_find_own(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);

@@ -357,6 +357,7 @@ struct replay {
 	bool begins, checked, reset; /* checked: whether there is such a board; reset: `after` is the number that is left */
 	int64_t oldest, newest;
 	struct kettle_error refused; /* code 0: it is not */
+	struct board renamed;        /* if there is no such board: the one that had the name; id 0: none */
 };
 
 /* At its begin: whether the board is there, and the events above `after`. */
@@ -366,6 +367,8 @@ replay_begin(struct db *db, const struct actor *actor, struct replay *replay, st
 	const char *name = json_text_or_null(replay->filter, "leaderboard");
 	struct board board;
 	int rc = name && replay->checked ? board_find_visible(db, actor, name, &board, &replay->refused) : 0;
+	if (rc == KETTLE_ENOENT)
+		(void)board_find_renamed(db, actor, name, &replay->renamed, NULL);
 	if (rc < 0 && rc != KETTLE_ENOENT && rc != KETTLE_EACCES) {
 		*err = replay->refused;
 		return rc;
@@ -460,8 +463,9 @@ take_begin(struct subscription *subscription, const struct replay *replay)
 {
 	subscription->begins = false;
 	if (replay->refused.code < 0)
-		mark(subscription, json_pack("{s:s, s:s, s:s}", "kind", "refused", "code",
-							   kettle_error_name(replay->refused.code), "error", replay->refused.message));
+		mark(subscription,
+			json_pack("{s:s, s:s, s:s, s:s*}", "kind", "refused", "code", kettle_error_name(replay->refused.code),
+				"error", replay->refused.message, "now", replay->renamed.id ? replay->renamed.name : NULL));
 	else if (replay->reset)
 		mark(subscription, json_pack("{s:s, s:I}", "kind", "reset", "seq", (json_int_t)replay->after));
 	return !subscription->dead && !subscription->refused;

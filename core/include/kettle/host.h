@@ -268,8 +268,9 @@ struct kettle_host {
 	 * {"kind": "caught_up", "oldest", "newest", "seq", "at"}: everything stored was delivered, up to the number seq, with
 	 *     which a later subscription goes on. "oldest": of the stored events; "newest": the last number that was given. It
 	 *     comes again after another process has taken over the database.
-	 * {"kind": "refused", "code", "error", "at"}: nothing else comes, since there is no such leaderboard, or the actor may
-	 *     not see it; code: a name of the codes in error.h.
+	 * {"kind": "refused", "code", "error", "now", "at"}: nothing else comes, since there is no such leaderboard, or the
+	 *     actor may not see it; code: a name of the codes in error.h; now: only if a leaderboard that the actor may see had
+	 *     the name before, its name.
 	 */
 	int (*subscribe)(const struct kettle_host *, const json_t *actor, const json_t *filter, int64_t after,
 		kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err);

@@ -300,12 +300,45 @@ on_read(struct visit *visit, json_t *result)
 	read_next(visit, NULL);
 }
 
+static void start_form(struct visit *visit, json_t *result);
+
+/* The board has another name now: a form goes on with that, and its page is there. */
+static void
+on_renamed(struct visit *visit, json_t *result)
+{
+	if (http_method(visit->request) == HTTP_POST) {
+		json_array_set(json_object_get(visit->data, "path"), 1, json_object_get(result, "name"));
+		start_form(visit, NULL);
+		return;
+	}
+	const char *path = http_path(visit->request), *rest = strchr(path + strlen("/board/"), '/'),
+			   *query = http_query(visit->request);
+	AUTO_FREE char *address =
+		xasprintf("/board/%s%s%s%s", json_text_or_empty(result, "name"), rest ? rest : "", *query ? "?" : "", query);
+	session_redirect(visit->request, address, NULL);
+	visit_end(visit);
+}
+
+/* Asks once for the present name of a board that was not found by the one in the path; false: there is none to ask for. */
+static bool
+finds_renamed(struct visit *visit, const struct kettle_error *err)
+{
+	bool is_board = strncmp(page_of(visit)->path, "board/", strlen("board/")) == 0;
+	if (!visit->actor || err->code != KETTLE_ENOENT || !is_board || json_object_get(visit->data, "sought"))
+		return false;
+	json_object_set_new(visit->data, "sought", json_true());
+	visit_call(visit, "leaderboard.renamed", json_pack("{s:s}", "name", site_segment(visit, 1)), on_renamed);
+	return true;
+}
+
 /* What the page can do without is left out. */
 static bool
 mend_read(struct visit *visit, const struct kettle_error *err)
 {
 	json_int_t done = member_int(visit->data, "read");
 	const struct site_read *read = &page_of(visit)->reads[done];
+	if (done == 0 && finds_renamed(visit, err))
+		return true;
 	if (!visit->actor || !read->command || !read->optional ||
 		(err->code != KETTLE_EACCES && err->code != KETTLE_ENOENT && err->code != KETTLE_EINVAL))
 		return false;
@@ -499,6 +532,8 @@ mend_form(struct visit *visit, const struct kettle_error *err)
 {
 	if (visit->actor == visit->web->anonymous)
 		return false;
+	if (finds_renamed(visit, err))
+		return true;
 	add_refusal(visit, err);
 	start_page_of_form(visit);
 	return true;

@@ -45,7 +45,10 @@ const kettle = {
 			source.addEventListener("progress", take(handlers.progress));
 			source.addEventListener("reset", take(handlers.reset && (() => handlers.reset())));
 			source.addEventListener("caught_up", take(null));
-			source.addEventListener("refused", close);
+			source.addEventListener("refused", () => { /* By this name it is no more: the page tells what became of it. */
+				close();
+				handlers.reset?.();
+			});
 		};
 		const follow = () => document.hidden ? close() : open();
 		document.addEventListener("visibilitychange", follow); /* A browser has few connections for all its tabs. */
@@ -111,9 +114,9 @@ const kettle = {
 	/* Reads the page anew, and takes from it the elements with data-live, and the one called ranking. */
 	async renew() {
 		const answer = await fetch(location.href, {headers: {Accept: "text/html"}});
-		if (answer.status === 404)
-			location.reload();
-		if (!answer.ok)
+		if (answer.status === 404 || answer.redirected)
+			location.replace(answer.url);
+		if (!answer.ok || answer.redirected)
 			return;
 		const page = new DOMParser().parseFromString(await answer.text(), "text/html");
 		for (const old of document.querySelectorAll("[data-live], #ranking")) {
