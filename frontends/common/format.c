@@ -85,7 +85,8 @@ format_change(double percent, char ret_text[FORMAT_SIZE])
 void
 format_share(double share, char ret_text[FORMAT_SIZE])
 {
-	snprintf(ret_text, FORMAT_SIZE, share < 1 ? "%.3g %%" : "%.0f %%", share * 100);
+	double percent = share * 100;
+	snprintf(ret_text, FORMAT_SIZE, percent >= 10 ? "%.1f %%" : percent >= 1 ? "%.2f %%" : "%.2g %%", percent);
 }
 
 void

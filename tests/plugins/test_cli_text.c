@@ -382,6 +382,14 @@ test_durations(void **state)
 	assert_string_equal(text, "13.9 times");
 	format_change(-98.7, text);
 	assert_string_equal(text, "0.013 times");
+	static const struct {
+		double share;
+		const char *text;
+	} shares[] = {{0.81, "81.0 %"}, {1.256, "125.6 %"}, {0.0512, "5.12 %"}, {0.00302, "0.3 %"}, {1e-7, "1e-05 %"}};
+	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
+		format_share(shares[i].share, text);
+		assert_string_equal(text, shares[i].text);
+	}
 }
 
 static void
