@@ -71,6 +71,50 @@ def beside(folder):
         poll(lambda: states() == ["ready", "ready"], "an interpreter that is ready")
 
 
+def state_of(pid):
+    """The letter of the kernel: T, it is stopped"""
+    with open("/proc/%d/stat" % pid) as file:
+        return file.read().rpartition(") ")[2][0]
+
+
+def hold(gate, what):
+    """Waits until a process is at the gate, where it stays until this descriptor is closed"""
+    def look():
+        try:
+            return os.open(gate, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            return None
+    return poll(look, what)
+
+
+def paused(folder):
+    """A recipe that is followed for no job stops while a job builds, and goes on for a step that needs it, or without a job"""
+    own = os.path.join(folder, "modules")
+    os.mkdir(own)
+    _, gate = make_gate(os.path.join(own, "helion"))
+    os.rename(os.path.join(own, "helion", "kettle_gate.py"), os.path.join(own, "helion", "__init__.py"))
+    step = dict(script("pass", env=dict(ENVIRONMENT, PYTHONPATH=own)), jit={"folder": "cache"}, needs=["b"])
+    step["warm"]["recipes"] = ["helion"]
+    with Exec(folder, config={"warm": {"idle_seconds": 86400}, "extra_paths": [own]}) as server:
+        equal(server.one(dict(step, needs=[])).get("warm"), True)
+    os.mkfifo(gate)
+    with Exec(folder, config={"warm": {"idle_seconds": 1}, "extra_paths": [own]}) as server:
+        recipe = hold(gate, "a recipe that is followed for no job")
+        first, = warm_processes(server)
+        server.run("builds", [{"id": "b", "kind": "build", "argv": ["tail", "-f", "/dev/null"]}, step])
+        server.until(event="step", job="builds")
+        equal(state_of(first), "T")
+        server.send(op="cancel", job="builds")
+        equal(server.done("builds")["status"], "cancelled")
+        poll(lambda: state_of(first) != "T", "the recipe without a job")
+        server.run("runs", [{"id": "b", "kind": "build", "argv": ["true"]}, step])
+        server.until(event="outcome", job="runs")
+        poll(lambda: state_of(first) != "T", "the recipe for the step")
+        os.close(recipe)
+        outcome = server.done("runs")["outcomes"][1]
+        equal((outcome["state"], outcome.get("warm"), warm_processes(server), warnings(server)), ("passed", True, [first], []))
+
+
 def memory(folder):
     """An interpreter that is made ready ends no other one, also where its size is not known before"""
     first, second = script("pass", ["json"]), script("pass", ["decimal"])
@@ -102,4 +146,4 @@ def large(folder):
 
 if __name__ == "__main__":
     need_warm()
-    sys.exit(main([restart, beside, memory, large]))
+    sys.exit(main([restart, beside, paused, memory, large]))

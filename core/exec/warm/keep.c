@@ -6,8 +6,10 @@
  * folder. When no job has run for a while, a round goes through the requests: a process that exists is checked as for a
  * step; a missing one is started, one at a time, if that ends no other. A step with a device never runs beside such a
  * start: either the step waits for the same interpreter, which is then ready sooner than without the start, or the
- * start is given up (warm_yield). The start is also given up when another kettle-exec of this machine takes a device. A
- * process that a round started in vain, or that had to end again, is left alone until a step requests it.
+ * start is given up (warm_yield). Before that, while a job builds, a start that follows a recipe is stopped (warm_pause)
+ * and one that still imports is given up, so that no part of a job is slower than without it. The start is also given
+ * up when another kettle-exec of this machine takes a device. A process that a round started in vain, or that had to end
+ * again, is left alone until a step requests it.
  */
 #include <config.h>
 
@@ -268,7 +270,9 @@ warm_idle(struct warm *warm)
 	if (!warm || warm->closing || !warm->keep.idle_ms)
 		return;
 	warm->keep.idle = true;
-	if (!warm->keep.wait.of)
+	if (warm->keep.wait.of)
+		warm_resume(warm->keep.wait.of);
+	else
 		(void)uv_timer_start(&warm->keep.timer, on_timer, warm->keep.idle_ms, 0);
 }
 
@@ -277,9 +281,12 @@ warm_busy(struct warm *warm)
 {
 	if (!warm || warm->closing)
 		return;
+	struct warm_process *process = warm->keep.wait.of;
 	warm->keep.idle = false;
-	if (!warm->keep.wait.of)
+	if (!process)
 		(void)uv_timer_stop(&warm->keep.timer);
+	else if (process->state == STARTING && warm_is_for_no_step(process) && !warm_pause(process))
+		(void)warm_yield(warm);
 }
 
 /* ---- requests of steps ---- */

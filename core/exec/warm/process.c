@@ -137,6 +137,7 @@ warm_end(struct warm_process *process, enum state state)
 	/* Kills the whole group while it starts, since no member of it is a copy then. */
 	pid_t victim = process->state == STARTING ? -process->child.pid : process->child.pid;
 	process->state = state;
+	process->paused = false;
 	retire(process->pool->setup.loop, STEAL(process->sandbox));
 	image_remove(&process->image);
 	if (process->running)
@@ -371,6 +372,35 @@ on_warm_message(uv_poll_t *poll, int status, int events)
 	(void)status;
 	(void)events;
 	(void)take_message(poll->data);
+}
+
+/* ---- a pause ---- */
+
+bool
+warm_pause(struct warm_process *process)
+{
+	/* Imports are short, and before they begin the interpreter would outlive this process. */
+	if (process->state != STARTING || !process->running || process->begun == 0)
+		return false;
+	if (process->paused || process->looking)
+		return true;
+	process->paused = true;
+	process->left_ms = uv_timer_get_due_in(&process->patience);
+	(void)uv_timer_stop(&process->patience);
+	(void)uv_poll_stop(&process->socket);
+	(void)kill(-process->child.pid, SIGSTOP);
+	return true;
+}
+
+void
+warm_resume(struct warm_process *process)
+{
+	if (!process->paused)
+		return;
+	process->paused = false;
+	(void)kill(-process->child.pid, SIGCONT);
+	(void)uv_timer_start(&process->patience, out_of_patience, process->left_ms, 0);
+	(void)uv_poll_start(&process->socket, UV_READABLE, on_warm_message);
 }
 
 /* ---- its end ---- */

@@ -185,8 +185,8 @@ end_least(struct warm *warm, struct warm_process *least)
 	warm_end(least, ENDING);
 }
 
-static bool
-is_for_no_step(const struct warm_process *process)
+bool
+warm_is_for_no_step(const struct warm_process *process)
 {
 	return process->waits == &process->pool->keep.wait && !process->waits->next;
 }
@@ -196,7 +196,7 @@ warm_yield(struct warm *warm)
 {
 	struct warm_process *process = warm ? warm->keep.wait.of : NULL;
 	bool starts = process && process->state == STARTING;
-	if (!process || !is_for_no_step(process))
+	if (!process || !warm_is_for_no_step(process))
 		return false;
 	warm_cancel_request(&warm->keep.wait);
 	if (starts)
@@ -209,7 +209,7 @@ warm_is_too_large(const struct warm_process *process)
 {
 	struct warm *warm = process->pool;
 	uint64_t bytes = process->bytes;
-	if (!is_for_no_step(process))
+	if (!warm_is_for_no_step(process))
 		return false;
 	for (const struct warm_process *other = warm->list; other; other = other->next)
 		bytes += other->state == READY_TO_COPY ? other->bytes : 0;
@@ -343,6 +343,7 @@ warm_pool_request(struct warm *warm, const struct warm_key *parts, struct warm_w
 	process->requested += counts;
 	if (process->state == FAILED)
 		warm_start(process);
+	warm_resume(process);
 	if (process->state == READY_TO_COPY && !must_look(process, now)) {
 		wait->process = process;
 		return false;

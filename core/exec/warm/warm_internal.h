@@ -41,6 +41,8 @@ struct warm_process {
 	unsigned begun; /* recipes that were begun; one more: all were followed */
 	uint64_t launched_ns;
 	unsigned patience_ms; /* for each of its recipes */
+	bool paused;          /* stopped, while a recipe is followed */
+	uint64_t left_ms;     /* of the time of this recipe, when it was paused */
 	uint64_t absent;      /* a bit for each recipe whose package is not installed */
 	struct buf printed;
 	struct sandbox_warm *sandbox;
@@ -109,6 +111,8 @@ bool warm_pool_request(struct warm *warm, const struct warm_key *parts, struct w
 struct warm *warm_pool_open(const struct warm_setup *setup);
 void warm_pool_close(struct warm *warm);
 void warm_pool_drop(struct warm *warm);
+/* Whether only the round that keeps processes ready waits for the process. */
+bool warm_is_for_no_step(const struct warm_process *process);
 /* Whether no step waits for the process, and there is room for it only if another one ends. */
 bool warm_is_too_large(const struct warm_process *process);
 
@@ -122,6 +126,12 @@ void warm_start(struct warm_process *process);
 void warm_end(struct warm_process *process, enum state state);
 /* Checks whether its loaded files have changed, then resumes the steps that wait for it. */
 void warm_check(struct warm_process *process);
+/*
+ * Stops a process that follows its recipes, and the time that it has for them, until warm_resume. False: it cannot be
+ * stopped there, as while it imports.
+ */
+bool warm_pause(struct warm_process *process);
+void warm_resume(struct warm_process *process); /* does nothing for one that is not paused */
 /*
  * Makes the copy for the next step, if there is none. False: the process cannot be used any more. The step then waits
  * for another process instead of using a fresh interpreter, so that all runs of a board begin in the same way.
