@@ -99,5 +99,6 @@ static const char *const after_deadline[] = {"closed", "practice", NULL};
 #define MADE "{made? (created: the identity was not known before)}"
 #define ACCEPTING "{accepts_jobs?Submissions are accepted.|No submissions are accepted until `kettle admin resume`.}"
 #define OBSTACLES \
-	"{obstacles@@\n{unit} {cause=operator?waits for its operator|cannot be reached} since {since:time}: {error}}"
+	"{obstacles@@\n{unit} {cause=operator?has waited for its operator|has been out of reach} since {since:time}: " \
+	"{error}}"
 #define CHANGED "{unit}: {state=failed?stays disabled: {!error}|{state}}"

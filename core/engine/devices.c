@@ -393,7 +393,7 @@ slots_of(const struct device *device)
 {
 	uint64_t slots = 0;
 	for (const struct unit *unit = device->units; unit; unit = unit->next)
-		if (unit_condition(unit) > CONDITION_DISABLED)
+		if (unit_condition(unit) == CONDITION_IN_ORDER)
 			slots += unit->slots;
 	return slots;
 }

@@ -207,10 +207,11 @@ unit_health_sentence(const struct unit *unit)
 {
 	AUTO_JSON json_t *obstacle = unit_health_obstacle(unit);
 	const char *since = json_text_or_empty(obstacle, "since");
-	return !obstacle ? NULL
-					 : xasprintf("%s %s since %.10s %.5s UTC: %s", unit->label,
-						   member_is(obstacle, "cause", "operator") ? "waits for its operator" : "cannot be reached",
-						   since, since + strlen("2026-07-01T"), json_text_or_empty(obstacle, "error"));
+	return !obstacle
+			   ? NULL
+			   : xasprintf("%s %s since %.10s %.5s UTC: %s", unit->label,
+					 member_is(obstacle, "cause", "operator") ? "has waited for its operator" : "has been out of reach",
+					 since, since + strlen("2026-07-01T"), json_text_or_empty(obstacle, "error"));
 }
 
 const struct unit *

@@ -309,9 +309,10 @@ devices_listed(void *arg, const struct kettle_error *err, json_t *devices)
 			const char *trouble = json_text_or_null(unit, "unreachable");
 			if (trouble)
 				log_write(KETTLE_LOG_WARNING, "kettle", "unit %s: %s", name, trouble);
+			else if (level)
+				log_write(KETTLE_LOG_INFO, "kettle", "unit %s offers the sandbox level %s", name, level);
 			else
-				log_write(
-					KETTLE_LOG_INFO, "kettle", "unit %s offers the sandbox level %s", name, level ? level : "unknown");
+				log_write(KETTLE_LOG_INFO, "kettle", "unit %s has not reported its sandbox level yet", name);
 		}
 }
 

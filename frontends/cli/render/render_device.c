@@ -157,8 +157,8 @@ render_device_list(struct run *run, const json_t *result)
 				put_warm(term, unit, warm);
 		if (json_object_get(unit, "expect"))
 			template_put(term,
-				"{unit}: its machines must be {expect.gpu?{expect.gpu}|{expect.cpu}}{expect.whole?, as that of its "
-				"device's first job|, by `model` of the configuration}\n",
+				"{unit}: its machines must be {expect.gpu?{expect.gpu}|{expect.cpu}}{expect.whole?, like the machine "
+				"of the device's first job|, by `model` of the configuration}\n",
 				unit, NULL);
 		if (*json_text_or_empty(unit, "gpu_error"))
 			warn(term, "{unit}: {gpu_error}\n", unit);
@@ -304,7 +304,7 @@ render_device_doctor(struct run *run, const json_t *result)
 		const char *text = json_text_or_empty(machine, "text");
 		template_put(&run->term,
 			"{*units:and} ({runner}){error?: {!error}}\n"
-			"{obstacles@@{unit} {cause=operator?waits for its operator|cannot be reached} since {since:time}: "
+			"{obstacles@@{unit} {cause=operator?has waited for its operator|has been out of reach} since {since:time}: "
 			"{error}\n}",
 			machine, NULL);
 		json_array_each(json_object_get(machine, "score"), score)

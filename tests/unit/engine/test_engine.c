@@ -72,6 +72,12 @@ test_expected_wait(void **state)
 	world_unit(0)->disabled.cause = UNIT_FAULT;
 	assert_int_equal(expected_wait_s(device, 3), -1);
 	world_unit(0)->disabled.cause = UNIT_ENABLED;
+	/* When a unit's operator or network mends it is not known. */
+	for (int wait = 0; wait < UNIT_WAITS; wait++) {
+		world_unit(0)->obstacles[wait].said_ns = 1;
+		assert_int_equal(expected_wait_s(device, 3), -1);
+		world_unit(0)->obstacles[wait].said_ns = 0;
+	}
 	/* Only the last ones count. */
 	for (size_t i = 0; i < ENGINE_RECENT; i++)
 		expected_wait_add(device, 1000);

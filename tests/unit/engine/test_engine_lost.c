@@ -336,7 +336,7 @@ test_unreached(void **state)
 	assert_string_equal(json_text_or_empty(obstacle, "error"), "connection refused");
 	assert_true(json_equal(json_object_get(place, "obstacle"), obstacle));
 	assert_true(json_equal(json_object_get(next, "obstacle"), obstacle));
-	assert_non_null(strstr(json_text_or_empty(place, "waits"), "cannot be reached since "));
+	assert_non_null(strstr(json_text_or_empty(place, "waits"), "out of reach since "));
 	assert_non_null(strstr(json_text_or_empty(next, "waits"), "connection refused"));
 	/* The time is that of the first word; another runner's word, and one on other units, are of no concern. */
 	world_pass(60000);
