@@ -180,7 +180,7 @@ struct kettle_request {
 	void *arg;
 };
 
-/* A subscription on behalf of somebody else. Everything is copied by the call. */
+/* A subscription on behalf of another user. Everything is copied by the call. */
 struct kettle_subscription {
 	uint32_t size;        /* sizeof(struct kettle_subscription) */
 	const json_t *actor;  /* as of `call` */

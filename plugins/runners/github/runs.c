@@ -376,8 +376,8 @@ take_files(struct run *run, struct result_files *files)
 	/* The first line in which the workflow's tools say why they failed. */
 	AUTO_FREE char *why = sanitize_line(files->error ? files->error : "", SENTENCE_MAX / 2);
 	if (files->result < 0 && !files->report) {
-		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its workflow ended as %s and without a result%s%s", run->conclusion,
-			why[0] ? ": " : ".", why);
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its workflow ended with the conclusion `%s` and without a result%s%s",
+			run->conclusion, why[0] ? ": " : ".", why);
 	} else if (job->report) {
 		take_report(job, files);
 	} else if (files->result < 0) {
@@ -411,8 +411,8 @@ fail_fetch(struct run *run, enum fetch_end how, const struct kettle_error *err)
 	else if (how == FETCH_WRONG && ++run->tries < ARTIFACT_TRIES)
 		remote_wait(job, now + ARTIFACT_LOOK_MS);
 	else if (err->code == KETTLE_ENOENT)
-		remote_lost(
-			job, KETTLE_LOSS_NODE_FAULT, "Its run ended as %s and left no result: %s", run->conclusion, err->message);
+		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its run ended with the conclusion `%s` and left no result: %s",
+			run->conclusion, err->message);
 	else
 		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its result cannot be fetched: %s", err->message);
 }

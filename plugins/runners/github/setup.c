@@ -112,7 +112,8 @@ say_next(struct init *init, const struct setup_options *options)
 		init_say(
 			init, "Make a key in a file that only you can read: `(umask 077; openssl rand -base64 32 >kettle.key)`.");
 	init_say(init,
-		"Give it to the repository as the secret KETTLE_KEY: `gh secret set KETTLE_KEY <%s`, or in its settings under "
+		"Give the key to the repository as the secret KETTLE_KEY: `gh secret set KETTLE_KEY <%s`, or in its settings "
+		"under "
 		"Secrets and variables, Actions.",
 		options->key_file ? options->key_file : "kettle.key");
 	init_say(init, "Commit and push .github in %s to the branch that `ref` of the unit names (main).",
@@ -121,7 +122,8 @@ say_next(struct init *init, const struct setup_options *options)
 		"Make a fine-grained token for this repository with the permission Actions: read and write, and put it into a "
 		"file that only you can read.");
 	init_say(init,
-		"Name both in the configuration: `runners: {github: {token_file: FILE, key_file: FILE}}`, and the repository "
+		"Name the files of token and key in the configuration: `runners: {github: {token_file: FILE, key_file: "
+		"FILE}}`, and the repository "
 		"in a unit: `{runner: github, options: {repo: OWNER/NAME}}`; then try it: `kettle device doctor NAME`.");
 }
 

@@ -69,7 +69,7 @@ answer_judge(
 	} else if (status == 401 || status == 403) {
 		reply.kind = REPLY_REFUSED;
 		(void)kettle_fail(ret_why, KETTLE_EACCES,
-			"Modal answered %d: it did not take the token of `token_id` and `token_secret`.", status);
+			"Modal answered %d: it refuses the token (`token_id_file` and `token_secret_file`, or `_env`).", status);
 	} else if (status == 200 || status == 202) {
 		reply.kind = REPLY_ANSWERED;
 	} else {

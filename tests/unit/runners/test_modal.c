@@ -298,8 +298,7 @@ test_refusals(void **state)
 	server_step(&server, "POST /submit/gpu", 401, NULL, "modal-http: missing credentials");
 	server_step(&server, "POST /submit/none", 404, NULL, "{\"error\": \"modal_app.py has no device 'none'\"}");
 	submit();
-	const json_t *ended =
-		await("12.1", "lost", "could not submit the job: Modal answered 401: it did not take the token");
+	const json_t *ended = await("12.1", "lost", "could not submit the job: Modal answered 401: it refuses the token");
 	assert_true(member_is(ended, "loss", "unusable"));
 	assert_int_equal(submit_to("13.1", "none"), 0);
 	ended = await("13.1", "lost", "modal_app.py answered 404: modal_app.py has no device 'none'");

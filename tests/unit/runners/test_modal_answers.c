@@ -74,7 +74,7 @@ test_kinds(void **state)
 		{200, STARTED, REPLY_ANSWERED, ""},
 		{202, "{\"state\": \"starting\"}", REPLY_ANSWERED, ""},
 		{200, "<html>", REPLY_ANSWERED, ""}, /* a result is no JSON */
-		{401, "modal-http: missing credentials", REPLY_REFUSED, "Modal answered 401: it did not take the token"},
+		{401, "modal-http: missing credentials", REPLY_REFUSED, "Modal answered 401: it refuses the token"},
 		{403, "{\"error\": \"no\"}", REPLY_REFUSED, "Modal answered 403"},
 		{400, "{\"error\": \"The body breaks off.\"}", REPLY_ANSWERED,
 			"modal_app.py answered 400: The body breaks off."},
