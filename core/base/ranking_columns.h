@@ -36,7 +36,7 @@
 	DATA(high, SECONDS, "high", ", j.high", (SHAPE_NUMBER, .unit = "s", .null = true), (.csv = 9)) \
 	SHOWN(tries, INT, "tries", "", \
 		(SHAPE_INT, .optional = true, .help = "how many ranked submissions of the user there have ended since the ranking began, " \
-			"whatever became of them; missing with `mine` and `practice`"), (.csv = 12), 8, SPARE_COLUMN_RIGHT(5, "tries", "{tries}")) \
+			"with any result; missing with `mine` and `practice`"), (.csv = 12), 8, SPARE_COLUMN_RIGHT(5, "tries", "{tries}")) \
 	DATA(close, CLOSE, "NULL", "", (SHAPE_BOOL, .optional = true, .help = "whether the gap to the entry above is within " \
 		"the error of both; missing with `mine` and `practice`"), (.csv = 0)) \
 	SHOWN(share, SHARE, "NULL", "", \

@@ -159,7 +159,7 @@ static const char *const losses[] = {
 
 /* The members after a and b, which are compared. */
 #define CHANGE \
-	MEMBER("percent", SHAPE_NUMBER, .unit = "%", .null = true, .help = "by how much b is over a"), \
+	MEMBER("percent", SHAPE_NUMBER, .unit = "%", .null = true, .help = "by how much b exceeds a"), \
 		MEMBER("significant", SHAPE_BOOL, .null = true, \
 			.help = "whether the difference exceeds the combined error of both; null: one of them has no interval")
 
@@ -359,7 +359,7 @@ static const char *const credential_kinds[] = {"token", "session", "link", NULL}
 		MEMBER("ranks", ARRAY(OBJECT(MEMBER("leaderboard", SHAPE_STRING), MEMBER("device", SHAPE_STRING), \
 							MEMBER("score", SHAPE_NUMBER, .unit = "s"), MEMBER("rank", SHAPE_INT), \
 							MEMBER("of", SHAPE_INT, .help = "how many are ranked"))))
-#define CANCELLED MEMBER("cancelled", ARRAY(SHAPE_INT), .help = "the submissions")
+#define CANCELLED MEMBER("cancelled", ARRAY(SHAPE_INT), .help = "the submissions whose jobs were cancelled")
 
 static const struct shape user_shape[] = {USER_MEMBERS,
 	MEMBER("identities", ARRAY(OBJECT(MEMBER("provider", SHAPE_STRING), MEMBER("name", SHAPE_STRING)))), {0}};
@@ -423,15 +423,14 @@ static const struct shape gpu_shape[] = {MEMBER("vendor", SHAPE_STRING, .choices
 		.help = "how long each cause has slowed the GPU since the driver was loaded"),
 	MEMBER("clocks_locked", SHAPE_BOOL, .optional = true, .help = "whether its clocks are known to be locked"),
 	MEMBER("power_limit_mw", SHAPE_INT, .unit = "mW", .optional = true),
-	MEMBER(
-		"power_default_mw", SHAPE_INT, .unit = "mW", .optional = true, .help = "its power limit as it was delivered"),
+	MEMBER("power_default_mw", SHAPE_INT, .unit = "mW", .optional = true, .help = "its default power limit"),
 	MEMBER("ecc", SHAPE_BOOL, .optional = true, .help = "whether errors of its memory are corrected"),
 	MEMBER("ecc_corrected", SHAPE_INT, .optional = true, .help = "such errors since its driver was loaded"),
 	MEMBER("ecc_uncorrected", SHAPE_INT, .optional = true),
 	MEMBER("mig", SHAPE_BOOL, .optional = true, .help = "whether it is divided"),
 	MEMBER("persistence", SHAPE_BOOL, .optional = true, .help = "whether its driver stays loaded"),
 	MEMBER("unfit", ARRAY(SHAPE_STRING, .choices = unfit_causes), .optional = true,
-		.help = "why it is not fit to score now; empty: it is. Of processes nothing is said while jobs run"),
+		.help = "why it is not fit to score now; empty: it is. `processes` is never among them while jobs run"),
 	MEMBER("remarks", ARRAY(SHAPE_STRING, .choices = gpu_remarks), .optional = true,
 		.help = "what to know of scores on it"),
 	MEMBER("processes",
@@ -466,7 +465,8 @@ static const struct shape gpu_shape[] = {MEMBER("vendor", SHAPE_STRING, .choices
 				MEMBER("recipes", ARRAY(SHAPE_STRING)), \
 				MEMBER("absent", ARRAY(SHAPE_STRING), .help = "recipes whose packages are not installed"), \
 				MEMBER("state", SHAPE_STRING, .choices = warm_states), MEMBER("memory", SHAPE_INT, .unit = "bytes"), \
-				MEMBER("disk", SHAPE_INT, .unit = "bytes"), MEMBER("runs", SHAPE_INT, .help = "that began with it"))), \
+				MEMBER("disk", SHAPE_INT, .unit = "bytes"), \
+				MEMBER("runs", SHAPE_INT, .help = "runs that began with it"))), \
 			.optional = true, .help = "interpreters that are kept warm"), \
 		MEMBER("gpu", SHARED("gpu", gpu_shape), .optional = true, .help = "the unit's first"), \
 		MEMBER("gpus", ARRAY(SHARED("gpu", gpu_shape)), .optional = true, .help = "all of the unit"), \
@@ -551,7 +551,7 @@ static const struct shape competition_set_shape[] = {MEMBER("name", SHAPE_STRING
 			.help = "installed: the configuration does not name the plugin; refused: the file is not a plugin for " \
 					"this version of Kettle"), \
 		MEMBER("kind", SHAPE_STRING, .choices = plugin_kinds, .optional = true, \
-			.help = "missing if the file was refused, as `version`, `summary` and `file`"), \
+			.help = "missing if the file was refused, like `version`, `summary` and `file`"), \
 		MEMBER("version", SHAPE_STRING, .optional = true), MEMBER("summary", SHAPE_STRING, .optional = true), \
 		MEMBER("file", SHAPE_STRING, .optional = true), \
 		MEMBER("load", SHAPE_STRING, .optional = true, \
