@@ -24,7 +24,7 @@ extern "C" {
  * Errors. 0, or a negative kettle_errno with the sentence in *err.
  *
  * Callbacks. A function that returns an error calls nothing, and has not kept `arg`. Otherwise each done, after and
- * ended is called exactly once, never before the function returns, and `arg` is not used any more when it has returned:
+ * ended is called exactly once, never before the function returns, and `arg` is not used after it has returned:
  * it may be freed there. Each of them may be NULL: then the end is not reported, and an error is logged. The engine
  * answers operations that are still open when it closes with KETTLE_ECANCELED, before it calls destroy.
  */
@@ -215,7 +215,7 @@ struct kettle_host {
 	 * timer_stop, or until fn of a timer that fires once has returned. */
 	int (*timer_start)(const struct kettle_host *, uint64_t delay_ms, uint64_t repeat_ms, kettle_fn fn, void *arg,
 		struct kettle_timer **ret_timer, struct kettle_error *err);
-	/* Stops and frees; NULL is allowed. fn is not called any more. */
+	/* Stops and frees; NULL is allowed. fn is not called after that. */
 	void (*timer_stop)(const struct kettle_host *, struct kettle_timer *timer);
 
 	/* Starts a child with stdin, stdout and stderr as pipes, in a process group of its own. */
@@ -263,7 +263,7 @@ struct kettle_host {
 	 *
 	 * Plugins of ABI 1.3 and later also get markers, which are not stored:
 	 *
-	 * {"kind": "reset", "seq", "at"}: not all events above `after` are there any more, or `after` is above the newest
+	 * {"kind": "reset", "seq", "at"}: not all events above `after` are still there, or `after` is above the newest
 	 *     one, as after a database was restored; what follows has numbers above seq. It comes first.
 	 * {"kind": "caught_up", "oldest", "newest", "seq", "at"}: everything stored was delivered, up to the number seq, with
 	 *     which a later subscription goes on. "oldest": of the stored events; "newest": the last number that was given. It
@@ -275,9 +275,9 @@ struct kettle_host {
 	int (*subscribe)(const struct kettle_host *, const json_t *actor, const json_t *filter, int64_t after,
 		kettle_event_fn fn, void *arg, uint64_t *ret_id, struct kettle_error *err);
 	/*
-	 * Ends a subscription. On the loop thread it takes effect at once: fn is not called any more. On another thread, fn
-	 * may still be called until ended(ended_arg) is called. KETTLE_ECANCELED: the engine has closed, and fn is not
-	 * called any more. The arg of subscribe may be freed as soon as fn is not called any more. [any]
+	 * Ends a subscription. On the loop thread it takes effect at once: fn is not called after that. On another thread, fn
+	 * may still be called until ended(ended_arg) is called. KETTLE_ECANCELED: the engine has closed, and fn gets no
+	 * further call. The arg of subscribe may be freed as soon as fn gets no further call. [any]
 	 */
 	int (*unsubscribe)(const struct kettle_host *, uint64_t id, kettle_fn ended, void *ended_arg);
 	/* For frontends; see frontend.h: the event with this number is dealt with. KETTLE_ECANCELED: the engine has closed. [any] */
@@ -302,7 +302,7 @@ struct kettle_host {
 	int (*http)(
 		const struct kettle_host *, const struct kettle_http_request *, uint64_t *ret_id, struct kettle_error *err);
 	/*
-	 * Ends a request: its done is not called any more, so arg may be freed. Any other number is ignored, also one of
+	 * Ends a request: its done is not called after that, so arg may be freed. Any other number is ignored, also one of
 	 * another plugin. The host ends the requests that are open when a plugin is destroyed.
 	 */
 	void (*http_cancel)(const struct kettle_host *, uint64_t id);
@@ -360,9 +360,9 @@ struct kettle_host {
 	int (*caller_open)(const struct kettle_host *, uint64_t *ret_caller, struct kettle_error *err);
 	/*
 	 * The client has gone: cancels the requests with its number, as request_cancel does, ends its subscriptions, then
-	 * calls ended(ended_arg), after which nothing of the caller is called any more. What is left when the plugin is
+	 * calls ended(ended_arg), after which the caller gets no further call. What is left when the plugin is
 	 * destroyed is closed by the host. EINVAL: it is not an open caller of this plugin; KETTLE_ECANCELED: the engine has
-	 * closed, and nothing is called any more. [any]
+	 * closed, and nothing is called after that. [any]
 	 */
 	int (*caller_close)(const struct kettle_host *, uint64_t caller, kettle_fn ended, void *ended_arg);
 	/*
