@@ -142,10 +142,10 @@ SECTIONS = {
               "The times of submissions to shipped tasks, by turns in runs that start as a copy of a warm interpreter and in runs "
               "that start a fresh one."),
     "ready": (ready.measure, "The first submission after a start",
-              "Ranked submissions to shipped tasks with one test and one benchmark, each with new code. *first after a start*: at once, when no interpreter is warm, and none is "
-              "made ready. *first while it is made ready*: when the last of the interpreters of earlier submissions is being started. *first "
-              "after a start and idle time*: when all of them are ready; *idle time until it is ready*: how long that takes, ten seconds "
-              "without a job among it. *new*: the next submission after each of these."),
+              "Ranked submissions of softmax_py with torch.compile, one test and one benchmark, each with new code. *first after a "
+              "start*: at once, when no interpreter is ready, and none is made ready without a submission. *first after idle time*: when "
+              "all that earlier submissions used are ready again. *new*: the next one after that. *first while it is made ready*: when "
+              "the last of these interpreters is being started."),
     "referee": (referee.measure, "Referee and solver",
                 "Python boards on CPU devices, on one core. *hand-over*: from the word to begin to the answer, between two processes by pipes, nothing "
                 "else; *empty call*: the harness's driver calls a kernel that does nothing; *echo*: what is taken off each call; *in the loop*: other "

@@ -1,23 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""Section ready: the first submission after a start, before, amid and after the idle time in which interpreters are made
-ready, and the next new one."""
+"""Section ready: the first submission with torch.compile after a start, after the idle time in which interpreters are made ready, and
+amid it, and the next new one."""
 import json
 import subprocess
 import time
 
 from kettle_test import TASKS as SHIPPED
 
-from measure import Box, Cannot, interpreter, plugins, poll, progress, rounds, start_server, stop_server, wants_warm
+from measure import Box, Cannot, interpreter, plugins, poll, progress, start_server, stop_server, wants_warm
 from kinds import COMPILED
 from submissions import fastest, imports, shorter
 
-SUBMISSIONS = (("identity_py", ""), ("softmax_py", COMPILED))
-ROUNDS = 3
-LONG = 3600  # idle seconds that do not come: 0 remembers nothing either
-
-
-# The first submission comes: the idle seconds after which interpreters are made ready, and the state of the last one of them then.
-KINDS = {"first after a start": (0, None), "first while it is made ready": (1, "starting"), "first after a start and idle time": (10, "ready")}
+TASK = "softmax_py"
+RECIPE = "torch.compile"
+LONG = 3600   # idle seconds that do not come: 0 remembers nothing either
+BUDGET = 120  # seconds after which no other kind is begun
+FIRST, IDLE, AMID, NEW = "first after a start", "first after idle time", "first while it is made ready", "new"
 
 
 def one_case(folder):
@@ -34,60 +32,69 @@ def one_case(folder):
     return folder
 
 
-def states(box):
+def interpreters(box, *states):
+    """The recipes of each interpreter in one of these states."""
     warm = box.json("device", "list")[0]["units"][0].get("warm") or []
-    return sorted(process["state"] for process in warm if process["state"] != "failed")
+    return sorted(process["recipes"] for process in warm if process["state"] in states)
 
 
-def started(box, task, seconds, number, awaited=None):
-    """A server that has just started: the seconds of its first submission and of the next one, both new, those until the
-    interpreters had the awaited states, and how many interpreters are ready at the end."""
-    box.write(".config/kettle/exec.yml", json.dumps({"locks": str(box.root / "locks"), "cpu_cache": 8 << 20, "warm": {"idle_seconds": seconds}}))
-    server, _ = start_server(box)
-    begun = time.monotonic()
+def start(box, idle_seconds):
+    box.write(".config/kettle/exec.yml", json.dumps({"locks": str(box.root / "locks"), "cpu_cache": 8 << 20,
+                                                     "warm": {"idle_seconds": idle_seconds}}))
+    return start_server(box)[0]
+
+
+def submit(box, name, more=COMPILED, mode="ranked"):
+    """The seconds of a submission whose code is new, since no other has this name in it."""
+    progress(f"    {name}")
+    took, job = box.submit(box.write("s.py", f"{fastest(TASK).read_text()}{more}# {name}\n"), "b", mode)
+    if job["state"] != "passed":
+        raise Cannot(f"it came out as {job['state']}: {job['error']}")
+    return took
+
+
+def measure_kind(section, box, idle_seconds, *kinds, awaited=None):
+    """New submissions to a server that has just started; the recipes of the interpreters that are ready then. awaited: states of
+    interpreters, and the recipes of those that must be there before."""
+    server = start(box, idle_seconds)
     try:
         if awaited:
-            # Those that import little are ready before a look sees them start.
-            poll(lambda: states(box) in (awaited, ["ready"] * len(awaited)), f"interpreters that are {' and '.join(awaited)}")
-        idle, took = time.monotonic() - begun, []
-        for _ in range(2):
-            number += 1
-            seconds_taken, job = box.submit(box.write("s.py", f"{task}\n# {number}\n"), "b", "ranked")
-            if job["state"] != "passed":
-                raise Cannot(f"it came out as {job['state']}: {job['error']}")
-            took.append(seconds_taken)
-        return (*took, idle, states(box).count("ready"))
+            states, recipes = awaited
+            begun = time.monotonic()
+            poll(lambda: interpreters(box, *states) == recipes, f"interpreters that are {' or '.join(states)}")
+            if states == ("ready",):
+                section.add("from a start until all are ready", time.monotonic() - begun, unit="s", target="60 s")
+        for name in kinds:
+            section.add(name, submit(box, name) * 1e3)
+        ready = interpreters(box, "ready")
     finally:
         stop_server(server)
-
-
-def compare(section, task, more):
-    code = fastest(task).read_text() + more
-    name = task + (", torch.compile" if more else "")
-    with Box(languages=f'{{py: {{python: "{interpreter(*imports(SHIPPED / task))}"}}}}') as box:
-        box.own_state()
-        box.run("leaderboard", "create", "b", "--no-try", "--task", one_case(shorter(box, task, 0.1)))
-        *_, needed = started(box, code, LONG, 0)  # what lasts is compiled and remembered
-        for number in range(rounds(ROUNDS, 1)):
-            progress(f"    {name} {number + 1}")
-            for i, (kind, (seconds, state)) in enumerate(KINDS.items()):
-                awaited = ["ready"] * (needed - 1) + [state] if state else None
-                first, new, idle, _ = started(box, code, seconds, 100 * number + 10 * i + 2, awaited)
-                section.add(f"{name}: {kind}", first * 1e3)
-                section.add(f"{name}: new", new * 1e3)
-                if state == "ready":
-                    section.add(f"{name}: idle time until it is ready", idle, unit="s", target="60 s")
-    for kind, below in (("first after a start and idle time", "new"), ("first while it is made ready", "first after a start")):
-        section.ratio(f"{name}: {kind}, in times of {below}", f"{name}: {kind}", f"{name}: {below}")
+    if [RECIPE] not in ready:
+        raise Cannot(f"no interpreter has followed the recipe {RECIPE}: {server.log.read_text()[-600:]}")
+    return ready
 
 
 def measure(section):
     if "py" not in plugins() or not wants_warm():
         raise Cannot("this build has no warm interpreters")
-    for task, more in SUBMISSIONS:
+    with Box(languages=f'{{py: {{python: "{interpreter(*imports(SHIPPED / TASK))}"}}}}') as box:
+        begun = time.monotonic()
+        box.own_state()
+        box.run("leaderboard", "create", "b", "--no-try", "--task", one_case(shorter(box, TASK, 0.1)))
         try:
-            compare(section, task, more)
-        except (Cannot, AssertionError, OSError, subprocess.SubprocessError) as error:
-            section.note(f"{task} is left out: {str(error).strip()[-300:]}")
-    if not section.data["rows"]:
-        raise Cannot("no task in Python works here")
+            server = start(box, LONG)  # what lasts longer than a server is compiled and read once
+            try:
+                submit(box, "the first of all", "", "test")
+            finally:
+                stop_server(server)
+            needed = measure_kind(section, box, LONG, FIRST)
+            measure_kind(section, box, 1, IDLE, NEW, awaited=(("ready",), needed))
+            if time.monotonic() - begun < BUDGET:
+                measure_kind(section, box, 1, AMID, awaited=(("ready", "starting"), needed))
+            else:
+                section.note(f"*{AMID}* is left out: the others took more than {BUDGET} s.")
+        except subprocess.SubprocessError as error:
+            raise Cannot(str(error)) from error
+    section.ratio("the first after idle time, in times of the next new one", IDLE, NEW)
+    for kind in (IDLE, AMID):
+        section.ratio(f"the {kind}, in times of the first after a start", kind, FIRST)
