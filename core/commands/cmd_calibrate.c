@@ -28,6 +28,7 @@
 #include "commands/cmd_calibrate_internal.h"
 #include "commands/local_job.h"
 #include "judge/calibration.h"
+#include "model/board.h"
 #include "model/settings.h"
 #include "session/core.h"
 #include "task/task.h"
@@ -155,7 +156,7 @@ boards_ended(struct calibration_run *c, const char *error)
 
 /*
  * The calibrations of its boards' tasks stay, unless the machine has changed; so do times that no task measures any more,
- * since a board keeps the harness with which it was made.
+ * as long as there is a board that is old enough for a harness with them.
  */
 static int
 store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
@@ -166,10 +167,13 @@ store_op_calibrate(struct db *db, void *arg, struct kettle_error *err)
 	AUTO_JSON json_t *before = NULL,
 					 *data = json_pack("{s:s, s:s, s:O}", "device", device, "unit",
 						 json_text_or_empty(calibrate_unit(c), "unit"), "names", json_object_get(c->found, "names"));
+	int64_t oldest = INT64_MAX;
 	int rc = settings_unit_calibration(db, device, key, &before, err);
 	json_t *tasks = json_object_get(before, "tasks");
+	if (rc == 0)
+		rc = board_oldest_task(db, &oldest, err);
 	if (rc == 0 && json_is_object(before) && !calibration_machine_changed(before, c->machine)) {
-		calibration_keep_names(c->found, before);
+		calibration_keep_names(c->found, before, db->now_ms, oldest);
 		if (tasks)
 			(void)json_object_set(c->found, "tasks", tasks);
 	}

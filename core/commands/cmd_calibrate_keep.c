@@ -142,7 +142,7 @@ calibrate_store_parts(struct db *db, void *arg, struct kettle_error *err)
 	if (rc < 0)
 		return rc;
 	if (json_is_object(before) && !calibration_machine_changed(before, c->machine)) {
-		calibration_keep_names(partial, before);
+		calibration_keep_names(partial, before, db->now_ms, INT64_MIN);
 		json_t *tasks = json_object_get(before, "tasks");
 		if (tasks)
 			(void)json_object_set(partial, "tasks", tasks);

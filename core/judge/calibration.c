@@ -209,17 +209,24 @@ calibration_spreads(const json_t *ratios, json_t *spreads)
 /* ---- tasks ---- */
 
 void
-calibration_keep_names(json_t *calibration, const json_t *before)
+calibration_keep_names(json_t *calibration, const json_t *before, int64_t now, int64_t oldest)
 {
-	json_t *names = json_object_get(calibration, "names"), *spreads = json_object_get(calibration, "spreads");
+	json_t *names = json_object_get(calibration, "names"), *spreads = json_object_get(calibration, "spreads"),
+		   *kept = json_object();
 	json_object_each(json_object_get(before, "names"), name, ns) {
-		if (json_object_get(names, name) || json_object_size(names) >= CALIBRATION_NAMES_MAX)
+		json_t *since = json_object_get(json_object_get(before, "kept"), name),
+			   *spread = json_object_get(json_object_get(before, "spreads"), name);
+		int64_t then = since ? (int64_t)json_integer_value(since) : now;
+		if (json_object_get(names, name) || json_object_size(names) >= CALIBRATION_NAMES_MAX || oldest >= then)
 			continue;
-		json_t *spread = json_object_get(json_object_get(before, "spreads"), name);
 		(void)json_object_set(names, name, ns);
+		(void)json_object_set_new(kept, name, json_integer(then));
 		if (spread)
 			(void)json_object_set(spreads, name, spread);
 	}
+	if (json_object_size(kept) > 0)
+		(void)json_object_set(calibration, "kept", kept);
+	json_decref(kept);
 }
 
 bool

@@ -7,7 +7,9 @@
  * which they took about as long as then. Those times are measured once, by device.calibrate, and kept, and with them how
  * much such ratios or times differ between runs of one and the same work, which no run can see by itself:
  *   {"names": {NAME: ns}, "spreads": {NAME: part of the ratio}, "machine": {"cpu", "cores", "memory"}, "at": ISO time,
- *    "tasks": {HASH: {NAME: ns}}}
+ *    "tasks": {HASH: {NAME: ns}}, "kept": {NAME: ms}}
+ * A board keeps the harness with which it was made, and so "names" has some that no task of device.calibrate measures any
+ * more; "kept" tells which, and when the first calibration lacked them: a task that was stored later has no use for them.
  * An interrupted calibration has the times of some of the shipped tasks, and beside them "parts": {TASK: {"hash", "names",
  * "spreads"}}, those that were measured, of their version (blobs.h), and "missing": [TASK].
  *
@@ -21,6 +23,7 @@
 #include <kettle/error.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define CALIBRATION_NAMES_MAX 16                  /* of a unit; more are left out */
 #define CALIBRATION_OWN "-own-"                   /* a part of the names of tasks' own calibrators */
@@ -65,8 +68,12 @@ json_t *calibration_medians(const json_t *samples);
  * already, the larger one stays. [any]
  */
 void calibration_spreads(const json_t *ratios, json_t *spreads);
-/* Adds the names and spreads of an earlier calibration that it lacks, as far as there is room. [any] */
-void calibration_keep_names(json_t *calibration, const json_t *before);
+/*
+ * Adds the names and spreads of an earlier calibration that it lacks, as far as there is room, and to "kept" since when
+ * they are: now, or as there. Those stay out of which every task is younger. now, oldest (when the oldest task in use was
+ * stored; INT64_MIN: all names stay): ms. [any]
+ */
+void calibration_keep_names(json_t *calibration, const json_t *before, int64_t now, int64_t oldest);
 /* Whether a task of that hash was measured, with calibrators of its own or without. [any] */
 bool calibration_has_task(const json_t *calibration, const char *hash);
 /*

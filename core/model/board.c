@@ -497,6 +497,18 @@ board_task_hashes(struct db *db, json_t **ret_hashes, struct kettle_error *err)
 	return rc;
 }
 
+int
+board_oldest_task(struct db *db, int64_t *ret_ms, struct kettle_error *err)
+{
+	AUTO_JSON json_t *row = NULL;
+	int rc = db_object(
+		db, &row, err, "SELECT min(t.created_at) AS oldest FROM leaderboards b JOIN tasks t ON t.id = b.task", NULL);
+	const json_t *oldest = json_object_get(row, "oldest");
+	if (rc == 0)
+		*ret_ms = json_is_integer(oldest) ? (int64_t)json_integer_value(oldest) : INT64_MAX;
+	return rc;
+}
+
 /* ---- the opening and the end, each told once; faults of the task ---- */
 
 #define STEP_MAX 100 /* boards of one transaction, of each kind */

@@ -229,15 +229,36 @@ test_keeps_names(void **state)
 	AUTO_JSON json_t *now = parse("{\"names\": {\"a\": 1.0}, \"spreads\": {}}");
 	AUTO_JSON json_t *before =
 		parse("{\"names\": {\"a\": 9.0, \"old\": 2.0}, \"spreads\": {\"a\": 0.3, \"old\": 0.1}}");
-	calibration_keep_names(now, before);
-	AUTO_JSON json_t *expected = parse("{\"names\": {\"a\": 1.0, \"old\": 2.0}, \"spreads\": {\"old\": 0.1}}");
+	calibration_keep_names(now, before, 50, 49);
+	AUTO_JSON json_t *expected =
+		parse("{\"names\": {\"a\": 1.0, \"old\": 2.0}, \"spreads\": {\"old\": 0.1}, \"kept\": {\"old\": 50}}");
 	assert_true(json_equal(now, expected));
 	for (int i = 0; i < CALIBRATION_NAMES_MAX; i++) {
 		AUTO_JSON json_t *name = json_sprintf("n%d", i);
 		json_object_set_new(json_object_get(before, "names"), json_string_value(name), json_real(1));
 	}
-	calibration_keep_names(now, before);
+	calibration_keep_names(now, before, 50, INT64_MIN);
 	assert_int_equal(json_object_size(json_object_get(now, "names")), CALIBRATION_NAMES_MAX);
+}
+
+/* A name goes once each board's task is younger than the first calibration that lacked it. */
+static void
+test_forgets_names(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *before = parse("{\"names\": {\"a\": 9.0, \"b\": 2.0}, \"spreads\": {}, \"kept\": {\"a\": 50}}");
+	static const struct {
+		int64_t oldest;
+		const char *kept;
+	} cases[] = {{INT64_MIN, "{\"a\": 50, \"b\": 90}"}, {49, "{\"a\": 50, \"b\": 90}"}, {50, "{\"b\": 90}"},
+		{89, "{\"b\": 90}"}, {90, NULL}, {INT64_MAX, NULL}};
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *now = parse("{\"names\": {\"c\": 1.0}, \"spreads\": {}}"),
+						 *kept = cases[i].kept ? parse(cases[i].kept) : NULL;
+		calibration_keep_names(now, before, 90, cases[i].oldest);
+		assert_int_equal(json_object_size(json_object_get(now, "names")), 1 + json_object_size(kept));
+		assert_true(kept ? json_equal(json_object_get(now, "kept"), kept) : !json_object_get(now, "kept"));
+	}
 }
 
 /* ---- intervals ---- */
@@ -355,6 +376,7 @@ test_combined(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_keeps_names),
+	cmocka_unit_test(test_forgets_names),
 	cmocka_unit_test(test_text),
 	cmocka_unit_test(test_own_text),
 	cmocka_unit_test(test_longest_text),
