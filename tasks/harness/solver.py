@@ -154,31 +154,34 @@ class Writer:
             at = self._memory.offset_of(address, self._size)
             if at is not None:
                 self._kept.append(value)
-                return self.text(self._text % at)
+                return self._written(self._text % at)
         return self.text(self._remembered(value, self._coded(value)))
 
     def _form_of(self, value):
         """What a table says of a tensor or array besides its place; False: that cannot be told so."""
         if self._arrays:
             return value.dtype, value.shape, value.strides
-        return str(value.layout) == "torch.strided" and not (value.is_conj() or value.is_neg()) and (
+        return value.layout is self._strided and not (value.is_conj() or value.is_neg()) and (
             value.dtype, value.shape, value.stride(), value.requires_grad)
 
     def _remembered(self, value, text):
         """The text, of which all but the place is kept if the value is a tensor or array without gaps."""
         torch, numpy = (sys.modules.get(name) for name in ("torch", "numpy"))
         self._kind, self._arrays, self._form = type(value), bool(numpy) and type(value) is numpy.ndarray, None
+        self._strided = getattr(torch, "strided", None)
         if self._arrays and value.flags.c_contiguous:
             self._form, self._size = self._form_of(value), value.nbytes
         elif torch and self._kind is torch.Tensor and (form := self._form_of(value)) and value.is_contiguous():
             self._form, self._size = form, value.numel() * value.element_size()
         if self._form:
             before, _, *after = text.rsplit(",", 1 if self._arrays else 2)
-            self._text = ",".join((before, "%d", *after)) if after else before + ",%d]}"
+            self._text = (",".join((before, "%d", *after)) if after else before + ",%d]}").encode()
         return text
 
     def text(self, text):
-        data = text.encode("utf-8", "replace")[:MAX_TABLE]
+        return self._written(text.encode("utf-8", "replace")[:MAX_TABLE])
+
+    def _written(self, data):
         at = self._room(len(data))
         self._memory.map[at:at + len(data)] = data
         return at, len(data)
