@@ -69,6 +69,8 @@ term_char_width(uint32_t c)
 {
 	if (c < 0x20 || (c >= 0x7f && c < 0xa0))
 		return -1;
+	if (c < 0x7f)
+		return 1;
 	if (utf8_is_invisible(c))
 		return -1;
 	if (in_ranges(c, zero_width, ARRAY_SIZE(zero_width)))

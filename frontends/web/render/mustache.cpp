@@ -58,12 +58,13 @@ void
 add_escaped(std::string &html, const char *at, const char *end, bool whole)
 {
 	for (std::size_t size; at < end; at += size) {
-		size = utf8_length(at, static_cast<std::size_t>(end - at));
+		bool is_ascii = *at >= ' ' && *at <= '~';
+		size = is_ascii ? 1 : utf8_length(at, static_cast<std::size_t>(end - at));
 		if (size == 0)
 			break;
 		if (size == 1 && *at && std::strchr("&<>\"'", *at))
 			html += "&#" + std::to_string(static_cast<int>(*at)) + ";";
-		else if (whole || utf8_is_shown(at, size))
+		else if (is_ascii || whole || utf8_is_shown(at, size))
 			html.append(at, size);
 		else
 			html += replacement;
