@@ -360,11 +360,11 @@ test_delete_all(void **state)
 	commands_refused(&c, "owner", "submission.delete_all", json_incref(args), KETTLE_EACCES);
 	fixture_sql(&c.f, "UPDATE submissions SET flagged_at = NULL");
 	/* Of no submissions, which is the first deletion of this connection. */
-	const json_t *gone = commands_must(&c, "owner", "submission.delete_all",
-		json_pack("{s:s, s:s}", "leaderboard", "arena", "user", "owner"));
+	const json_t *gone = commands_must(
+		&c, "owner", "submission.delete_all", json_pack("{s:s, s:s}", "leaderboard", "arena", "user", "owner"));
 	assert_int_equal(commands_number(gone, "submissions"), 0);
-	fixture_sql(&c.f,
-		"INSERT INTO blobs VALUES (901, printf('%064d', 1), 1, x'61'), (902, printf('%064d', 2), 1, x'62')");
+	fixture_sql(
+		&c.f, "INSERT INTO blobs VALUES (901, printf('%064d', 1), 1, x'61'), (902, printf('%064d', 2), 1, x'62')");
 	fixture_sql(&c.f, "UPDATE submissions SET code = 900 + id WHERE id < 3");
 	gone = commands_must(&c, "owner", "submission.delete_all", args);
 	assert_int_equal(commands_number(gone, "submissions"), 2);
