@@ -74,7 +74,7 @@ compare_best(const json_t *result, size_t index, double mean, struct kettle_erro
 }
 
 /*
- * In no session was the machine calm enough: other work has taken the device's time, or the submission's own has. The
+ * In most sessions the machine was not calm enough: other work has taken the device's time, or the submission's own has. The
  * report does not show which, so the run counts neither as a score nor against its participant.
  */
 static int

@@ -395,7 +395,8 @@ class Sessions:
             if not call:
                 return
             calls.append(call)
-            self._floors.add(call.beside)
+            if not call.interrupted:
+                self._floors.add(call.beside)
             self._calm += not (call.lost or call.interrupted) and self._floors.is_calm(call)
         self._compiled[self._at] += int(self._kernel.facts()[1])
         self._patience -= max(0, (now_ns() - start) / 1e9 - self._share())

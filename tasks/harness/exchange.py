@@ -162,9 +162,9 @@ class Memory:
             self._looks = self._native.dlsym(self.library, "kettle_heap_is_shared")
 
     def populate(self, size):
-        """For the solver: has so many bytes of the heap there, so that no timed call is the first to touch them. Each of the
-        first seven results may have a place of its own: so many small pieces the C library keeps apart."""
-        size = rounded(min(size, MAX_AHEAD, self.shared[1]), PAGE) if self.shared else 0
+        """For the solver: has so many bytes of the heap there, within bounds, so that no timed call is the first to touch them.
+        Each of the first seven results may have a place of its own: so many small pieces the C library keeps apart."""
+        size = rounded(min(size, MAX_AHEAD, self.shared[1] // 4), PAGE) if self.shared else 0
         if size > self._there:
             self._there = size
             madvise = self._native.dlsym(self._native.dlopen(None, 0), "madvise")

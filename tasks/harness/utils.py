@@ -709,9 +709,10 @@ class Floors:
 
     def disturbance(self, probes):
         """By how much a probe is slower than it may be on a calm machine: at most 1 on one."""
-        if not probes:
+        floors = self._given if self.known else self.measured()
+        if not probes or not floors:
             return 0
-        (chain, tile, read), (least_chain, least_tile, least_read) = probes, self._given if self.known else self.measured()
+        (chain, tile, read), (least_chain, least_tile, least_read) = probes, floors
         return max(tile / chain / (least_tile / least_chain) / MAX_TILE, read / least_read / MAX_READ)
 
     def is_calm(self, call):
@@ -731,7 +732,7 @@ class Counted:
     """The calls of a session that count, and why others do not. Before it begins no submission knows a call's input: so it has
     no hand in what is dropped for what probes tell before it. Calls with something beside them are dropped too, but where they are
     more than a fifth they count with what that took, or a submission could choose among its calls. So it could by what it
-    leaves for the probes after a call: where they drop more than a fifth of the others, the session is not calm.
+    leaves for the probes after a call: where they drop more than a fifth of what is left, the session is not calm.
     calm: whether the session counts; begun: whether there are some that began while the machine was calm, which then count."""
 
     def __init__(self, calls, floors):
@@ -755,13 +756,14 @@ class Counted:
 def keys_of_sessions(sessions, floors, strict=False):
     """The keys of a benchmark with those calls in each session, which is a process of its own. strict: where the floors are known,
     most sessions must have been calm, or there is no time: a submission must not choose among its processes. Else, where but a
-    few were, those count in which calls began while it was calm, or all."""
+    few were, or half of them, those count in which calls began while it was calm, if these are most, or all."""
     strict, counted = strict and floors.known, [Counted(calls, floors) for calls in sessions]
     calm = [some for some in counted if some.calm]
     if strict and 2 * len(calm) <= len(sessions):
         calm = []
-    elif not strict and len(calm) < FEW_SESSIONS:
-        calm = [some for some in counted if some.begun] or counted
+    elif not strict and len(calm) < max(FEW_SESSIONS, len(sessions) // 2 + 1):
+        begun = [some for some in counted if some.begun]
+        calm = begun if 2 * len(begun) > len(sessions) else counted
     valid = [[call.ns for call in some.calls] for some in calm]
     keys = statistics_of([call.ns for calls in sessions for call in calls])
     medians = [median(some) for some in valid] or [keys["mean"]]

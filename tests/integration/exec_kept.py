@@ -103,7 +103,7 @@ def paused(folder):
         first, = warm_processes(server)
         server.run("builds", [{"id": "b", "kind": "build", "argv": ["tail", "-f", "/dev/null"]}, step])
         server.until(event="step", job="builds")
-        equal(state_of(first), "T")
+        poll(lambda: state_of(first) == "T", "the recipe that stops")
         server.send(op="cancel", job="builds")
         equal(server.done("builds")["status"], "cancelled")
         poll(lambda: state_of(first) != "T", "the recipe without a job")

@@ -7,8 +7,8 @@
  * step; a missing one is started, one at a time, if that ends no other. A step with a device never runs beside such a
  * start: either the step waits for the same interpreter, which is then ready sooner than without the start, or the
  * start is given up (warm_yield). Before that, while a job builds, a start that follows a recipe is stopped (warm_pause)
- * and one that still imports is given up, so that no part of a job is slower than without it. The start is also given
- * up when another kettle-exec of this machine takes a device. A process that a round started in vain, or that had to end
+ * and one that still imports is given up; one that is about to be ready is finished. The start is also given up when
+ * another kettle-exec of this machine takes a device. A process that a round started in vain, or that had to end
  * again, is left alone until a step requests it.
  */
 #include <config.h>
@@ -285,8 +285,11 @@ warm_busy(struct warm *warm)
 	warm->keep.idle = false;
 	if (!process)
 		(void)uv_timer_stop(&warm->keep.timer);
-	else if (process->state == STARTING && warm_is_for_no_step(process) && !warm_pause(process))
+	else if (process->state == STARTING && warm_is_for_no_step(process) && !warm_pause(process)) {
+		if (warm->keep.current)
+			warm->keep.current->starts--; /* not in vain */
 		(void)warm_yield(warm);
+	}
 }
 
 /* ---- requests of steps ---- */

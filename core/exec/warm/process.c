@@ -388,7 +388,8 @@ warm_pause(struct warm_process *process)
 	process->left_ms = uv_timer_get_due_in(&process->patience);
 	(void)uv_timer_stop(&process->patience);
 	(void)uv_poll_stop(&process->socket);
-	(void)kill(-process->child.pid, SIGSTOP);
+	/* Alone: it ends with this process, also while it is stopped, and a compiler that it has started ends by itself. */
+	(void)kill(process->child.pid, SIGSTOP);
 	return true;
 }
 
@@ -398,7 +399,7 @@ warm_resume(struct warm_process *process)
 	if (!process->paused)
 		return;
 	process->paused = false;
-	(void)kill(-process->child.pid, SIGCONT);
+	(void)kill(process->child.pid, SIGCONT);
 	(void)uv_timer_start(&process->patience, out_of_patience, process->left_ms, 0);
 	(void)uv_poll_start(&process->socket, UV_READABLE, on_warm_message);
 }

@@ -128,7 +128,7 @@ json_t *warm_told(const struct warm *warm);
 uint64_t warm_budget(const struct warm *warm);
 /*
  * No job runs from now on (warm_idle), or one does (warm_busy). While none runs, the processes of recent requests are
- * started one by one, within the limits; a start that no step has requested stops while one does. NULL is allowed.
+ * started one by one, within the limits; a start that no step has requested stops, or is given up. NULL is allowed.
  */
 void warm_idle(struct warm *warm);
 void warm_busy(struct warm *warm);
