@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""For tests of the harness of Python boards by itself, without sandbox or engine: it can be imported, and tests are functions."""
+import os
+import pathlib
+import sys
+import traceback
+
+import pythons
+
+HARNESS = pathlib.Path(os.environ.get("top_srcdir", pathlib.Path(__file__).parents[2])).resolve() / "tasks" / "harness"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HARNESS))
+
+
+def raises(kind, function, *args):
+    """What it says as it raises an exception of this kind."""
+    try:
+        function(*args)
+    except kind as error:
+        return str(error)
+    raise AssertionError(f"{function.__name__}{args} did not raise {kind.__name__}")
+
+
+def main(names):
+    """Runs the functions test_* of a module's names, or those that the arguments name, in the interpreter of the boards."""
+    if sys.executable != pythons.boards() and "KETTLE_SAME_PYTHON" not in os.environ:
+        os.environ["KETTLE_SAME_PYTHON"] = "1"
+        os.execv(pythons.boards(), [pythons.boards(), "-B", *sys.argv])
+    tests = [value for name, value in names.items() if name.startswith("test_")]
+    tests = [test for test in tests if not sys.argv[1:] or test.__name__ in sys.argv[1:]]
+    print(f"1..{len(tests)}", flush=True)
+    for number, test in enumerate(tests, 1):
+        try:
+            skip = test()
+            print(f"ok {number} - {test.__doc__}" + (f" # SKIP {skip}" if skip else ""), flush=True)
+        except Exception as error:
+            lines = [*f"{type(error).__name__}: {error}"[:2000].splitlines(), *traceback.format_exc().splitlines()]
+            print(f"not ok {number} - {test.__doc__}\n" + "".join(f"# {line}\n" for line in lines), end="", flush=True)
