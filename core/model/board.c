@@ -74,11 +74,16 @@ fail_board_unknown(struct db *db, const struct actor *actor, const char *name, s
 	return kettle_fail(err, KETTLE_ENOENT, "There is no leaderboard `%s`%s%s%s", name, NEAREST_END(near));
 }
 
+#define BOARDS \
+	"SELECT b.id, b.name, b.task, b.creator, b.deadline_at, b.visibility = 'closed', b.code, v.version, v.own, " \
+	"b.after_deadline = 'practice', " DB_UNOPENED \
+	" FROM leaderboards b JOIN board_versions v ON v.leaderboard = b.id "
+
+/* 1: it is found; 0: there is none. */
 static int
-read_name(void *arg, sqlite3_stmt *row)
+read_named(struct db *db, const char *name, struct board *ret_board, struct kettle_error *err)
 {
-	db_copy_text(arg, BOARD_NAME_MAX + 1, row, 0);
-	return 1;
+	return db_query(db, err, read_board, ret_board, BOARDS "WHERE b.name = ?", "s", name);
 }
 
 int
@@ -86,11 +91,7 @@ board_find(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
 {
 	struct board board = {0};
-	int rc = db_query(db, err, read_board, &board,
-		"SELECT b.id, b.name, b.task, b.creator, b.deadline_at, b.visibility = 'closed', b.code, v.version, v.own, "
-		"b.after_deadline = 'practice', " DB_UNOPENED
-		" FROM leaderboards b JOIN board_versions v ON v.leaderboard = b.id WHERE b.name = ?",
-		"s", name);
+	int rc = read_named(db, name, &board, err);
 	if (rc == 1)
 		*ret_board = board;
 	if (rc != 0)
@@ -99,22 +100,13 @@ board_find(
 }
 
 int
-board_find_renamed(
+board_find_former(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
 {
-	char now[BOARD_NAME_MAX + 1];
-	struct board board;
-	struct kettle_error none = {0};
-	int rc = board_find_visible(db, actor, name, &board, err);
-	if (rc == KETTLE_ENOENT &&
-		db_query(db, &none, read_name, now,
-			"SELECT name FROM leaderboards WHERE id = (SELECT leaderboard FROM former_names WHERE name = ?)", "s",
-			name) == 1 &&
-		board_find_visible(db, actor, now, &board, &none) == 0)
-		rc = 0;
-	if (rc == 0)
-		*ret_board = board;
-	return rc;
+	return db_query(db, err, read_board, ret_board,
+		BOARDS "JOIN former_names f ON f.leaderboard = b.id WHERE f.name = ?1 AND " BOARD_MAY_SEE
+			   "ORDER BY f.id DESC LIMIT 1",
+		"sii", name, board_sees_all(actor), board_user(actor));
 }
 
 int
@@ -224,21 +216,35 @@ board_check_owner(const struct actor *actor, const struct board *board, struct k
 		"The leaderboard `%s` belongs to another user; only its creator and admins may do this.", board->name);
 }
 
+/* 1: there is such a board, and the actor may see it, or with `own` has submitted to it; 0: else. */
 static int
-find_seen(struct db *db, const struct actor *actor, const char *name, bool own, struct board *ret_board,
+read_seen(struct db *db, const struct actor *actor, const char *name, bool own, struct board *ret_board,
 	struct kettle_error *err)
 {
 	bool sees = false;
 	int64_t has = 0;
-	int rc = board_find(db, actor, name, ret_board, err);
-	if (rc == 0)
-		rc = board_may_see(db, actor, ret_board, &sees, err);
+	int rc = read_named(db, name, ret_board, err);
+	if (rc != 1)
+		return rc;
+	rc = board_may_see(db, actor, ret_board, &sees, err);
 	if (rc == 0 && !sees && own)
 		rc = db_int(db, &has, err, "SELECT EXISTS (SELECT 1 FROM submissions WHERE user = ? AND leaderboard = ?)", "ii",
 			board_user(actor), ret_board->id);
-	sees = sees || has;
-	/* The error repeats the name as it was given: it must reveal nothing, not even how the board's name is written. */
-	return rc == 0 && !sees ? fail_board_unknown(db, actor, name, err) : rc;
+	return rc < 0 ? rc : sees || has;
+}
+
+/* The error repeats the name as it was given: it must reveal nothing, not even how the board's name is written. */
+static int
+find_seen(struct db *db, const struct actor *actor, const char *name, bool own, struct board *ret_board,
+	struct kettle_error *err)
+{
+	struct board board = {0};
+	int rc = read_seen(db, actor, name, own, &board, err);
+	if (rc == 0)
+		return fail_board_unknown(db, actor, name, err);
+	if (rc == 1)
+		*ret_board = board;
+	return rc < 0 ? rc : 0;
 }
 
 int
@@ -246,6 +252,21 @@ board_find_visible(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
 {
 	return find_seen(db, actor, name, false, ret_board, err);
+}
+
+int
+board_find_renamed(
+	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err)
+{
+	struct board board = {0};
+	int rc = read_seen(db, actor, name, false, &board, err);
+	if (rc == 0)
+		rc = board_find_former(db, actor, name, &board, err);
+	if (rc == 0)
+		return fail_board_unknown(db, actor, name, err);
+	if (rc == 1)
+		*ret_board = board;
+	return rc < 0 ? rc : 0;
 }
 
 int

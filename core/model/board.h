@@ -43,10 +43,10 @@ int board_find(
  */
 int board_find_visible(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
-/*
- * The same for a board that has this name, or else had it last. ENOENT, in the same words: there is none, or the actor may
- * not see it.
- */
+/* Of the boards that the actor may see, the last one that had this name and has another one now. 1: found; 0: there is none. */
+int board_find_former(
+	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
+/* The same as board_find_visible, or else as board_find_former. ENOENT, in the same words: there is neither. */
 int board_find_renamed(
 	struct db *db, const struct actor *actor, const char *name, struct board *ret_board, struct kettle_error *err);
 /* The same for a board that the actor may see or has submitted to: for commands that show the actor's own submissions. */

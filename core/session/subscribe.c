@@ -368,7 +368,7 @@ replay_begin(struct db *db, const struct actor *actor, struct replay *replay, st
 	struct board board;
 	int rc = name && replay->checked ? board_find_visible(db, actor, name, &board, &replay->refused) : 0;
 	if (rc == KETTLE_ENOENT)
-		(void)board_find_renamed(db, actor, name, &replay->renamed, NULL);
+		(void)board_find_former(db, actor, name, &replay->renamed, NULL);
 	if (rc < 0 && rc != KETTLE_ENOENT && rc != KETTLE_EACCES) {
 		*err = replay->refused;
 		return rc;

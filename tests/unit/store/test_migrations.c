@@ -360,6 +360,52 @@ test_records_of_runs(void **state)
 	sqlite3_close(handle);
 }
 
+/* The former names of leaderboards, which come from either kind of event, and then from every change of a name. */
+static void
+test_former_names(void **state)
+{
+	static const char before[] =
+		"DROP TRIGGER former_names_add; DROP TABLE former_names; INSERT INTO boards (id, name, description, task, "
+		"creator, created_at, updated_at, hidden_at) VALUES (1, 'a3', '', 1, 1, 1, 1, NULL), (2, 'b2', '', 1, 1, 1, 1, "
+		"NULL), (3, 'c2', '', 1, 1, 1, 1, 9);"
+		"INSERT INTO events (seq, at, kind, scope, closed, leaderboard, data_json) VALUES (9, 1, "
+		"'leaderboard.updated', 'p', 0, 1, '{\"was\": \"A1\"}'), (3, 1, 'leaderboard.renamed', 'u', 0, 1, '{\"was\": "
+		"\"a1\"}'), (5, 1, 'leaderboard.updated', 'p', 0, 1, '{\"was\": \"a2\"}'), (7, 1, 'leaderboard.renamed', 'u', "
+		"0, 2, '{\"was\": \"a1\"}'), (6, 1, 'leaderboard.updated', 'p', 0, 3, '{\"was\": \"a1\"}'), (8, 1, "
+		"'leaderboard.updated', 'p', 0, 2, '{}'), (10, 1, 'leaderboard.created', 'p', 0, 2, '{\"was\": \"b\"}')";
+	/* Only the case changes; there and back; a hidden one. */
+	static const char changes[] =
+		"UPDATE boards SET name = 'B2' WHERE id = 2; UPDATE boards SET name = 'b3' WHERE id = "
+		"2; UPDATE boards SET name = 'b2' WHERE id = 2; UPDATE boards SET name = 'c3' WHERE "
+		"id = 3";
+	static const char many[] = "UPDATE boards SET name = 'x' || (CAST(substr(name, 2) AS INTEGER) + 1) WHERE id = 1";
+	static const char sql[] = "SELECT group_concat(name || ' ' || leaderboard, ', ') FROM (SELECT * FROM former_names "
+							  "ORDER BY id)";
+	static const char kept[] =
+		"SELECT count(*) || ' ' || (SELECT group_concat(name) FROM (SELECT name FROM former_names "
+		"WHERE leaderboard = 1 ORDER BY id LIMIT 2)) FROM former_names WHERE leaderboard = 1";
+	static const struct {
+		const char *run, *sql, *found;
+		int times;
+	} steps[] = {{before, "SELECT 'ready'", "ready", 1}, {schema_0028, sql, "a2 1, a1 2, A1 1", 1},
+		{changes, sql, "a2 1, a1 2, A1 1, B2 2, b3 2", 1}, {many, kept, "20 x4,x5", 21}};
+	(void)state;
+	sqlite3 *handle = NULL;
+	struct kettle_error err = {0};
+	assert_int_equal(sqlite3_open(":memory:", &handle), SQLITE_OK);
+	assert_int_equal(migrations_apply(handle, NULL, &err), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		sqlite3_stmt *found = NULL;
+		for (int turn = 0; turn < steps[i].times; turn++)
+			assert_int_equal(sqlite3_exec(handle, steps[i].run, NULL, NULL, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_prepare_v2(handle, steps[i].sql, -1, &found, NULL), SQLITE_OK);
+		assert_int_equal(sqlite3_step(found), SQLITE_ROW);
+		assert_string_equal((const char *)sqlite3_column_text(found, 0), steps[i].found);
+		sqlite3_finalize(found);
+	}
+	sqlite3_close(handle);
+}
+
 static void
 test_sound(void **state)
 {
@@ -464,6 +510,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_causes_of_units),
 	cmocka_unit_test(test_tries_of_entries),
 	cmocka_unit_test(test_records_of_runs),
+	cmocka_unit_test(test_former_names),
 	cmocka_unit_test(test_sound),
 	cmocka_unit_test(test_indices),
 };
