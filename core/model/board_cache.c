@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
+#include "judge/limit.h"
 #include "model/ranking_page.h"
 
 #include <string.h>
@@ -25,6 +26,7 @@ struct cached_board {
 	bool ended;
 	json_t *result;
 	struct ranking_page *pages;
+	struct limit_peak *peaks; /* of each page's device, which its limit was made from */
 	size_t pages_count;
 	uint64_t used;
 };
@@ -39,7 +41,7 @@ answer_clear(struct cached_board *answer)
 {
 	for (size_t i = 0; i < answer->pages_count; i++)
 		ranking_page_free(&answer->pages[i]);
-	free(answer->pages);
+	free_all(answer->pages, answer->peaks);
 	json_decref(answer->result);
 	*answer = (struct cached_board){0};
 }
@@ -119,13 +121,16 @@ read_pages(struct db *db, const struct command_env *env, struct cached_board *an
 {
 	size_t count = json_array_size(devices);
 	answer->pages = xcalloc(count + 1, sizeof(*answer->pages));
+	answer->peaks = xcalloc(count + 1, sizeof(*answer->peaks));
 	for (size_t i = 0; i < count; i++) {
 		struct ranking_page_request wanted = {.leaderboard = answer->board,
 			.name = answer->name,
 			.device = json_string_value(json_array_get(devices, i)),
 			.limit = answer->limit,
 			.offset = answer->offset};
-		wanted.limit_s = board_limit(env, json_object_get(object, "task"), wanted.device);
+		struct limit_peak *peak = &answer->peaks[i];
+		*peak = limit_peak_of(board_configured_device(env, wanted.device));
+		wanted.limit_s = limit_of_score(json_object_get(object, "task"), peak);
 		struct ranking_page *page = &answer->pages[i];
 		int rc = ranking_page_read(db, &wanted, page_before(before, wanted.device), page, err);
 		if (rc < 0)
@@ -167,15 +172,16 @@ read_answer(struct db *db, const struct board *board, const struct board_view_re
 	return 0;
 }
 
-/* Whether the limits are those of the configuration at hand, which no version counts. */
+/* Whether the devices have the peaks of the configuration at hand, which no version counts. */
 static bool
-has_limits(const struct cached_board *kept, const struct command_env *env)
+has_peaks(const struct cached_board *kept, const struct command_env *env)
 {
-	const json_t *task = json_object_get(json_object_get(kept->result, "leaderboard"), "task");
-	json_array_each(json_object_get(kept->result, "rankings"), ranking)
-		if (json_number_value(json_object_get(ranking, "limit")) !=
-			board_limit(env, task, json_text_or_empty(ranking, "device")))
+	for (size_t i = 0; i < kept->pages_count; i++) {
+		const char *device = json_text_or_empty(kept->pages[i].object, "device");
+		struct limit_peak now = limit_peak_of(board_configured_device(env, device));
+		if (now.bytes != kept->peaks[i].bytes || now.operations != kept->peaks[i].operations)
 			return false;
+	}
 	return true;
 }
 
@@ -194,7 +200,7 @@ board_cache_get(struct db *db, const struct board *board, const struct board_vie
 	(void)snprintf(answer.device, sizeof(answer.device), "%s", request->device ? request->device : "");
 	struct board_cache *answers = answers_of(db);
 	struct cached_board *kept = board_cache_find(answers, &answer);
-	if (kept && kept->version == answer.version && kept->ended == answer.ended && has_limits(kept, request->env)) {
+	if (kept && kept->version == answer.version && kept->ended == answer.ended && has_peaks(kept, request->env)) {
 		*ret_answer = json_incref(kept->result);
 		return 0;
 	}

@@ -5,10 +5,10 @@
  * its devices, a name) raises the leaderboard's number in board_versions, by triggers, in its own transaction. A reader
  * finds that number in the snapshot in which it found the leaderboard: with the same number the answer is the same;
  * with another one the rankings are read again, and JSON is made only of the entries that differ. The leaderboard's own
- * members have a number of their own. The limits of scores (judge/limit.h) come from the
- * configuration, so they are compared each time. Access is checked before, each time; members that depend on the actor or on the
- * clock are part of an answer's key. The connection on which an answer was read keeps it, so that no two threads use
- * one cache; answers are shared and never changed. A connection that writes keeps none: it may see changes that are
+ * members have a number of their own. The limits of scores (judge/limit.h) depend on the
+ * peaks of devices in the configuration too, which are compared each time. Access is checked before, each time; members
+ * that depend on the actor or on the clock are part of an answer's key. The connection on which an answer was read keeps
+ * it, so that no two threads use one cache; answers are shared and never changed. A connection that writes keeps none: it may see changes that are
  * undone later.
  */
 #pragma once
