@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
@@ -302,19 +303,34 @@ on_read(struct visit *visit, json_t *result)
 
 static void start_form(struct visit *visit, json_t *result);
 
-/* The board has another name now: a form goes on with that, and its page is there. */
+/* Fails with the error for which a present name was sought, and which has nothing to do with the name. */
+static void
+fail_as_before(struct visit *visit)
+{
+	const json_t *sought = json_object_get(visit->data, "sought");
+	struct kettle_error err = {0};
+	(void)kettle_blame(&err, (enum kettle_cause)member_int(sought, "cause"), json_text_or_empty(sought, "member"),
+		kettle_fail(&err, KETTLE_ENOENT, "%s", json_text_or_empty(sought, "message")));
+	visit_fail(visit, &err);
+}
+
+/* If the board has another name now, a form goes on with that, and its page is there. */
 static void
 on_renamed(struct visit *visit, json_t *result)
 {
+	if (strcasecmp(json_text_or_empty(result, "name"), site_segment(visit, 1)) == 0) {
+		fail_as_before(visit);
+		return;
+	}
 	if (http_method(visit->request) == HTTP_POST) {
 		json_array_set(json_object_get(visit->data, "path"), 1, json_object_get(result, "name"));
 		start_form(visit, NULL);
 		return;
 	}
-	const char *path = http_path(visit->request), *rest = strchr(path + strlen("/board/"), '/'),
-			   *query = http_query(visit->request);
+	/* What the page's pattern has behind the name. */
+	const char *query = http_query(visit->request), *rest = page_of(visit)->path + strlen("board/") + 1;
 	AUTO_FREE char *address =
-		xasprintf("/board/%s%s%s%s", json_text_or_empty(result, "name"), rest ? rest : "", *query ? "?" : "", query);
+		xasprintf("/board/%s%s%s%s", json_text_or_empty(result, "name"), rest, *query ? "?" : "", query);
 	session_redirect(visit->request, address, NULL);
 	visit_end(visit);
 }
@@ -326,7 +342,8 @@ finds_renamed(struct visit *visit, const struct kettle_error *err)
 	bool is_board = strncmp(page_of(visit)->path, "board/", strlen("board/")) == 0;
 	if (!visit->actor || err->code != KETTLE_ENOENT || !is_board || json_object_get(visit->data, "sought"))
 		return false;
-	json_object_set_new(visit->data, "sought", json_true());
+	json_object_set_new(visit->data, "sought",
+		json_pack("{s:s, s:s, s:i}", "message", err->message, "member", err->member, "cause", err->cause));
 	visit_call(visit, "leaderboard.renamed", json_pack("{s:s}", "name", site_segment(visit, 1)), on_renamed);
 	return true;
 }
