@@ -25,6 +25,7 @@ enum form {
 	FORM_NAMES,
 	FORM_PATTERN,
 	FORM_REF,
+	FORM_SIZE,
 	FORM_SCHEMA,
 	FORM_BOOL_OR_SCHEMA,
 	FORM_SCHEMAS,
@@ -58,7 +59,7 @@ static const struct keyword {
 	{"properties", FORM_SCHEMA_MAP},
 	{"propertyNames", FORM_SCHEMA},
 	{"required", FORM_NAMES},
-	{"size", FORM_ANY},
+	{"size", FORM_SIZE},
 	{"title", FORM_TEXT},
 	{"type", FORM_TYPE},
 };
@@ -149,6 +150,8 @@ has_form(const struct schema_loader *loader, enum form form, const json_t *value
 		return json_is_string(value) && strncmp(json_string_value(value), REF_PREFIX, strlen(REF_PREFIX)) == 0 &&
 			   json_object_get(json_object_get(loader->root, "$defs"), json_string_value(value) + strlen(REF_PREFIX)) !=
 				   NULL;
+	case FORM_SIZE:
+		return json_is_true(value) || (json_is_string(value) && strcmp(json_string_value(value), "SI") == 0);
 	case FORM_BOOL_OR_SCHEMA:
 		return json_is_boolean(value) || json_is_object(value);
 	case FORM_SCHEMAS:

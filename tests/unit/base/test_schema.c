@@ -222,8 +222,9 @@ test_bad_schemas(void **state)
 		"{\"type\": [\"string\", 5]}", "{\"properties\": []}", "{\"properties\": {\"a\": 5}}", "{\"required\": \"a\"}",
 		"{\"required\": [5]}", "{\"pattern\": \"(\"}", "{\"pattern\": 5}", "{\"minItems\": -1}", "{\"minLength\": 1.5}",
 		"{\"minimum\": \"1\"}", "{\"enum\": []}", "{\"enum\": \"a\"}", "{\"oneOf\": {}}", "{\"oneOf\": []}",
-		"{\"oneOf\": [5]}", "{\"$ref\": \"#/$defs/none\"}", "{\"$ref\": \"other.json\"}", "{\"items\": []}",
-		"{\"additionalProperties\": 1}", "{\"anyOf\": []}", "{\"format\": \"email\"}", "{\"a\": 1, \"a\": 2}",
+		"{\"oneOf\": [5]}", "{\"size\": \"si\"}", "{\"size\": false}", "{\"size\": 1}", "{\"$ref\": \"#/$defs/none\"}",
+		"{\"$ref\": \"other.json\"}", "{\"items\": []}", "{\"additionalProperties\": 1}", "{\"anyOf\": []}",
+		"{\"format\": \"email\"}", "{\"a\": 1, \"a\": 2}",
 		"{\"properties\": {\"a\": {\"properties\": {\"b\": {\"nope\": 1}}}}}", "{\"$defs\": {\"a\": {\"nope\": 1}}}"};
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		struct kettle_error err = {0};
