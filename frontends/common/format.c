@@ -86,7 +86,10 @@ void
 format_share(double share, char ret_text[FORMAT_SIZE])
 {
 	double percent = share * 100;
-	snprintf(ret_text, FORMAT_SIZE, percent >= 10 ? "%.1f %%" : percent >= 1 ? "%.2f %%" : "%.2g %%", percent);
+	if (percent > 0 && percent < 0.01)
+		snprintf(ret_text, FORMAT_SIZE, "< 0.01 %%");
+	else
+		snprintf(ret_text, FORMAT_SIZE, percent >= 10 ? "%.1f %%" : "%.2f %%", percent);
 }
 
 void

@@ -17,7 +17,7 @@ void format_ns_error(double ns, double error, char ret_text[FORMAT_SIZE]);
  * than a tenth is left.
  */
 void format_change(double percent, char ret_text[FORMAT_SIZE]);
-/* A share, 1 being the whole, in percent: "41.3 %". */
+/* A share, 1 being the whole, in percent: "41.3 %", "5.12 %", "< 0.01 %". */
 void format_share(double share, char ret_text[FORMAT_SIZE]);
 /*
  * A difference of two times in percent in words: "12.5 % less time", "3 times as fast", "2.5 times the time", "the same"; with

@@ -385,7 +385,8 @@ test_durations(void **state)
 	static const struct {
 		double share;
 		const char *text;
-	} shares[] = {{0.81, "81.0 %"}, {1.256, "125.6 %"}, {0.0512, "5.12 %"}, {0.00302, "0.3 %"}, {1e-7, "1e-05 %"}};
+	} shares[] = {{0.81, "81.0 %"}, {1.256, "125.6 %"}, {0.0512, "5.12 %"}, {0.00302, "0.30 %"}, {1e-4, "0.01 %"},
+		{0.99e-4, "< 0.01 %"}, {1e-7, "< 0.01 %"}, {0, "0.00 %"}};
 	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
 		format_share(shares[i].share, text);
 		assert_string_equal(text, shares[i].text);
