@@ -522,8 +522,10 @@ int
 board_oldest_task(struct db *db, int64_t *ret_ms, struct kettle_error *err)
 {
 	AUTO_JSON json_t *row = NULL;
-	int rc = db_object(
-		db, &row, err, "SELECT min(t.created_at) AS oldest FROM leaderboards b JOIN tasks t ON t.id = b.task", NULL);
+	int rc = db_object(db, &row, err,
+		"SELECT min(created_at) AS oldest FROM tasks WHERE id IN (SELECT task FROM leaderboards UNION ALL "
+		"SELECT s.task FROM jobs j JOIN submissions s ON s.id = j.submission WHERE j.done_at IS NULL)",
+		NULL);
 	const json_t *oldest = json_object_get(row, "oldest");
 	if (rc == 0)
 		*ret_ms = json_is_integer(oldest) ? (int64_t)json_integer_value(oldest) : INT64_MAX;

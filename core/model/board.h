@@ -128,7 +128,7 @@ int board_names(struct db *db, const struct actor *actor, const char *prefix, in
 int board_tasks(struct db *db, const char *device, int64_t limit, json_t **ret_boards, struct kettle_error *err);
 /* The hashes of the tasks of all boards, as the keys of an object. New reference. */
 int board_task_hashes(struct db *db, json_t **ret_hashes, struct kettle_error *err);
-/* When the oldest of the tasks that boards have was stored, ms; INT64_MAX: there is none. */
+/* When the oldest of the tasks that boards or open jobs have was stored, ms; INT64_MAX: there is none. */
 int board_oldest_task(struct db *db, int64_t *ret_ms, struct kettle_error *err);
 /*
  * The boards that the actor may see, by name, each with "version", which grows with every change of what the board

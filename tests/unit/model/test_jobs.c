@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "lib/unit_test.h"
+#include "model/board.h"
 #include "model/jobs.h"
 #include "task/task.h"
 
@@ -295,6 +296,30 @@ test_late_outcome(void **state)
 	json_decref(call.json);
 }
 
+static int
+oldest_op(struct db *db, void *arg, struct kettle_error *err)
+{
+	return board_oldest_task(db, arg, err);
+}
+
+/* The task that a job is of is there as long as the job is open, also if its board has another one. */
+static void
+test_oldest_task(void **state)
+{
+	(void)state;
+	int64_t oldest = 0;
+	struct kettle_error err = {0};
+	fixture_sql(&c.f, "UPDATE tasks SET created_at = 5");
+	fixture_sql(&c.f,
+		"INSERT INTO tasks (content_hash, run_hash, name, bundle_json, created_at) VALUES ('b', 'b', 'b', '{}', 9)");
+	fixture_sql(&c.f, "UPDATE boards SET task = (SELECT max(id) FROM tasks)");
+	assert_int_equal(fixture_query(&c.f, oldest_op, &oldest, &err), 0);
+	assert_int_equal(oldest, 5);
+	commands_must(&c, "alice", "submission.cancel", json_pack("{s:i}", "id", 1));
+	assert_int_equal(fixture_query(&c.f, oldest_op, &oldest, &err), 0);
+	assert_int_equal(oldest, 9);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
 	TEST(test_open_and_material),
@@ -304,6 +329,7 @@ static const struct CMUnitTest tests[] = {
 	TEST(test_finish_once),
 	TEST(test_odd_verdicts),
 	TEST(test_late_outcome),
+	TEST(test_oldest_task),
 };
 
 UNIT_TESTS(test_jobs);
