@@ -40,7 +40,7 @@
 	DATA(close, CLOSE, "NULL", "", (SHAPE_BOOL, .optional = true, .help = "whether the gap to the entry above is within " \
 		"the error of both; missing with `mine` and `practice`"), (.csv = 0)) \
 	SHOWN(share, SHARE, "NULL", "", \
-		(SHAPE_NUMBER, .optional = true, .help = "of the limit of the ranking, over the score; missing without a limit"), \
+		(SHAPE_NUMBER, .optional = true, .help = "the `limit` of the ranking divided by the score; missing without a limit"), \
 		(.csv = 13, .discord = {4, 2}, .own = {4, 2}), 4, SPARE_COLUMN_RIGHT(4, "of limit", "{share?{share:share}}"))
 /* clang-format on */
 

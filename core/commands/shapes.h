@@ -55,7 +55,9 @@ static const char *const board_changes[] = {"task", "deadline", "devices", "visi
 static const char *const earlier_scores[] = {"kept", "left", NULL};
 static const char *const template_sources[] = {"template", "skeleton", NULL};
 
-#define VERSION_HELP "grows with every change of what `leaderboard.show` answers"
+#define VERSION_HELP \
+	"grows with every change of what `leaderboard.show` answers, except where another peak of a device in the " \
+	"configuration changes `limit` and `share`"
 static const char *const harnesses[] = {"task", "kettle", NULL};
 static const char *const judging_kinds[] = {JUDGING_KINDS, NULL};
 static const char *const judgings[] = {
@@ -243,8 +245,10 @@ static const struct shape timing_shape[] = {
 			.help = \
 				"for a task with a cache of compilers: what compilers left in the cache, as kettle-exec reports it"), \
 		DETAIL("limits", \
-			ARRAY(OBJECT(MEMBER("limit", SHAPE_NUMBER, .unit = "s", .help = LIMIT_HELP), \
-				MEMBER("share", SHAPE_NUMBER, .help = "`limit` over the mean"))), \
+			ARRAY(OBJECT(MEMBER("limit", SHAPE_NUMBER, .unit = "s", \
+							 .help = "the least time, by the work that the task states and the peak of the device; " \
+									 "never missing: the list ends at the first benchmark without a limit or a time"), \
+				MEMBER("share", SHAPE_NUMBER, .help = "`limit` divided by the mean"))), \
 			.help = "of the benchmarks of a timed run, in their order"), \
 		DETAIL("cut", ARRAY(SHAPE_ANY), .help = "what the machine left out of its report"), \
 		DETAIL("artifacts_cut", SHAPE_STRING, .help = "why the machine left out the files"), \
@@ -274,7 +278,7 @@ static const struct shape job_shape[] = {
 	MEMBER("state", SHAPE_STRING, .choices = states),
 	SCORE,
 	DETAIL("limit", SHAPE_NUMBER, .unit = "s", .help = LIMIT_HELP),
-	DETAIL("share", SHAPE_NUMBER, .help = "`limit` over the score"),
+	DETAIL("share", SHAPE_NUMBER, .help = "`limit` divided by the score"),
 	DETAIL("error", SHAPE_STRING, .null = true, .help = "why it did not pass"),
 	OUTCOME_WITH(.optional = true),
 	DETAIL("attempt", SHAPE_INT, .help = "0: none has begun"),

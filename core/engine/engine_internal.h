@@ -415,7 +415,7 @@ void unit_health_unusable(struct engine *engine, struct unit *unit, const char *
  * "since", "error"}. NULL: none. New reference.
  */
 json_t *unit_health_obstacle(const struct unit *unit);
-/* The obstacle as a sentence: "H100.0 cannot be reached since 21:04 UTC: connection refused". New string, or NULL. */
+/* The obstacle as a sentence: "H100.0 has been out of reach since 2026-07-01 21:04 UTC: connection refused". New string, or NULL. */
 char *unit_health_sentence(const struct unit *unit);
 /* The first unit with an obstacle, if every unit of the device has one or is disabled; else NULL. */
 const struct unit *unit_health_blocking(const struct device *device);

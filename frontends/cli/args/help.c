@@ -501,7 +501,7 @@ static void
 put_usage(FILE *out, const json_t *command, const struct args_ui *ui)
 {
 	if (member_true(command, "hidden")) {
-		fputs("\nHidden: the command line uses it inside other commands.\n", out);
+		fputs("\nHidden: frontends use it; the command line has no such command.\n", out);
 		return;
 	}
 	fputs("\n```\n", out);
