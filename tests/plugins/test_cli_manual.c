@@ -15,6 +15,7 @@
 #include "lib/unit_test.h"
 
 #define MANUAL_MAX (1u << 20)
+#define OVERVIEW_LINES 64 /* of `kettle` alone, at 80 columns */
 
 static char *
 manual_of_table(const json_t *table)
@@ -191,6 +192,30 @@ test_completion(void **state)
 	assert_null(strstr(names, "\nrate-limits\t")); /* hidden */
 }
 
+/* `kettle` alone: what a participant needs comes first, then all commands by their groups. */
+static void
+test_overview(void **state)
+{
+	static const char *const parts[] = {"\nTo take part\n", "\n  leaderboard list", "\n  leaderboard show",
+		"\n  leaderboard template", "\n  submit ", "\n  submission show", "\nAll commands\n", "\n  leaderboard  ",
+		"\n  submission  ", "\nGlobal options\n"};
+	AUTO_FREE char *text = NULL;
+	size_t size = 0, lines = 0;
+	struct term term = {.out = open_memstream(&text, &size)};
+	help_all(&term, *state);
+	fclose(term.out);
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		lines++;
+	assert_in_range(lines, 1, OVERVIEW_LINES);
+	const char *at = text;
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+		const char *found = strstr(at, parts[i]);
+		if (!found)
+			fail_msg("part %zu of %zu is missing, or not behind the one before it", i, ARRAY_SIZE(parts));
+		at = found + 1;
+	}
+}
+
 static int
 setup(void **state)
 {
@@ -211,6 +236,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_table),
 	cmocka_unit_test(test_json),
 	cmocka_unit_test(test_completion),
+	cmocka_unit_test(test_overview),
 };
 
 UNIT_TESTS(test_cli_manual, .setup = setup, .teardown = teardown);
