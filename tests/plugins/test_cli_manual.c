@@ -216,6 +216,34 @@ test_overview(void **state)
 	}
 }
 
+/* A mark as a cheat has one type in the answers of all commands, to which each answer of a test is held. */
+static void
+count_flagged(const char *command, const json_t *schema, size_t *count)
+{
+	const json_t *member = json_object_get(json_object_get(schema, "properties"), "flagged");
+	if (member) {
+		const json_t *types = json_object_get(member, "type");
+		if (json_array_size(types) != 2 || !list_has_text(types, "string") || !list_has_text(types, "null"))
+			fail_msg("`flagged` of %s is neither a string nor null", command);
+		++*count;
+	}
+	json_object_each(schema, key, value)
+		count_flagged(command, value, count);
+	json_array_each(schema, item)
+		count_flagged(command, item, count);
+}
+
+static void
+test_flagged(void **state)
+{
+	(void)state;
+	size_t count = 0;
+	AUTO_JSON json_t *answers = command_answers(commands);
+	json_object_each(answers, command, schema)
+		count_flagged(command, schema, &count);
+	assert_in_range(count, 2, SIZE_MAX);
+}
+
 static int
 setup(void **state)
 {
@@ -237,6 +265,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_json),
 	cmocka_unit_test(test_completion),
 	cmocka_unit_test(test_overview),
+	cmocka_unit_test(test_flagged),
 };
 
 UNIT_TESTS(test_cli_manual, .setup = setup, .teardown = teardown);
