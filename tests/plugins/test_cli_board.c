@@ -313,17 +313,17 @@ test_code(void **arg)
 	HAS(state->out, "int x;\n\n");
 	HAS(state->out, "CPU");
 	cli_host_answer(&state->host, "leaderboard.show",
-		json_pack("{s:{s:s, s:s, s:s}, s:[{s:s}], s:b}", "leaderboard", "name", "vectoradd", "code", "always",
-			"description", "Adds.", "rankings", "device", "CPU", "code_open", 1));
+		json_pack("{s:{s:s, s:s, s:s}, s:[{s:s}], s:b, s:[s]}", "leaderboard", "name", "vectoradd", "code", "always",
+			"description", "Adds.", "rankings", "device", "CPU", "code_open", 1, "tools", "python3"));
 	cli_host_answer(&state->host, "device.list",
-		json_pack("[{s:s, s:[{s:{s:s}, s:{s:{s:s}}}]}, {s:s, s:[{s:{s:s}}]}]", "name", "CPU", "units", "tools",
-			"python3", "3.11.2", "packages", "python3", "numpy", "1.24.2", "name", "H100", "units", "tools", "nvcc",
-			"13.0"));
+		json_pack("[{s:s, s:[{s:{s:s, s:s, s:s}, s:{s:{s:s}, s:{s:s}}}]}, {s:s, s:[{s:{s:s}}]}]", "name", "CPU",
+			"units", "tools", "g++", "12.2.0", "python3", "3.11.2", "/opt/python", "3.13.0", "packages", "python3",
+			"numpy", "1.24.2", "/opt/python", "numpy", "2.0", "name", "H100", "units", "tools", "nvcc", "13.0"));
 	assert_int_equal(RUN(state, "leaderboard", "show", "vectoradd"), 0);
 	HAS(state->out, "  You may read the code of other users: kettle submission show ID --code\n");
 	const json_t *asked = json_array_get(state->host.calls, json_array_size(state->host.calls) - 1);
 	assert_true(json_is_true(json_object_get(json_object_get(asked, "args"), "known")));
-	/* The tools of its devices, and of no others. */
+	/* The tools that run its submissions, no others of its devices, and none of other devices. */
 	HAS(state->out, "\nCPU has python3 3.11.2 (numpy 1.24.2)\n");
 	assert_null(strstr(state->out, "H100"));
 }
