@@ -708,10 +708,10 @@ test_submissions(void **arg)
 	assert_int_equal(RUN(state, "submission", "show", "7"), 0);
 	HAS(state->out, "Reason: It copies.\n\nCPU  running\n");
 	cli_host_answer(&state->host, "submission.list",
-		json_pack("[{s:i, s:s, s:s, s:s, s:s, s:b, s:s, s:b, s:[{s:s, s:f, s:s}, {s:s, s:n, s:s}]}]", "id", 7,
+		json_pack("[{s:i, s:s, s:s, s:s, s:s, s:b, s:s, s:n, s:[{s:s, s:f, s:s}, {s:s, s:n, s:s}]}]", "id", 7,
 			"leaderboard_name", "vectoradd", "file_name", "a.cpp", "submission_time", "2026-07-01T10:00:00.000Z",
-			"mode", "ranked", "done", 1, "state", "failed", "flagged", 0, "runs", "gpu_type", "CPU", "score", 0.5,
-			"state", "passed", "gpu_type", "H100", "score", "state", "failed"));
+			"mode", "ranked", "done", 1, "state", "failed", "flagged", "runs", "gpu_type", "CPU", "score", 0.5, "state",
+			"passed", "gpu_type", "H100", "score", "state", "failed"));
 	assert_int_equal(RUN(state, "submission", "list"), 0);
 	assert_string_equal(state->out,
 		"id  leaderboard  file   mode    when                  result\n"
