@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -92,6 +93,12 @@ def peer_client(peer):
     return module
 
 
+def listens(path, pid):
+    """Whether this process listens there. What another one had forked when it was killed may hold its socket for a while."""
+    with socket.socket(socket.AF_UNIX) as there:
+        return there.connect_ex(str(path)) == 0 and struct.unpack("3i", there.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0] == pid
+
+
 class Scratch:
     """A folder of its own with a configuration and a database; everything below it is removed at the end."""
 
@@ -161,8 +168,7 @@ class Scratch:
 
         def up():
             assert child.poll() is None, f"kettle serve ended:\n{child.log.read_text()}"
-            with socket.socket(socket.AF_UNIX) as there:
-                return there.connect_ex(f"{self.database}.sock") == 0
+            return listens(f"{self.database}.sock", child.pid)
         poll(up, "the server's socket")
         return self.remote.started(child) if self.remote else child
 

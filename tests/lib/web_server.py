@@ -121,7 +121,7 @@ class Web:
     def start(self):
         self.server = self.scratch.serve(env=self.env)
         if self.socket:
-            poll(lambda: socket.socket(socket.AF_UNIX).connect_ex(str(self.socket)) == 0, "the frontend's socket")
+            poll(lambda: kt.listens(self.socket, self.server.pid), "the frontend's socket")
         else:
             found = poll(lambda: re.search(r"web.* port (\d+)\.", self.log()), lambda: f"the frontend's port:\n{self.log()}")
             self.port = int(found[1])
