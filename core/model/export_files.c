@@ -38,8 +38,8 @@ static const struct table {
 	{"submissions",
 		"SELECT s.id AS submission_id, b.name AS leaderboard, s.user AS user_id, u.name AS user_name, s.mode, "
 		"s.practice AS practice_bool, s.file_name, s.state, s.created_at AS created_iso, s.done_at AS done_iso, "
-		"s.flagged_at IS NOT NULL AS "
-		"flagged_bool, s.flag_reason, c.sha256 AS code_sha256, c.size AS code_bytes, t.content_hash AS task_hash FROM "
+		"CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS "
+		"flagged, c.sha256 AS code_sha256, c.size AS code_bytes, t.content_hash AS task_hash FROM "
 		"submissions s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user JOIN blobs c ON c.id "
 		"= s.code JOIN tasks t ON t.id = s.task ORDER BY s.id"},
 	{"jobs", "SELECT id AS job, submission AS submission_id, device, superseded = 0 AS counts_bool, state, attempt, "

@@ -241,7 +241,7 @@ test_export(void **state)
 		"INSERT INTO invites (code, created_by, created_at) VALUES ('HUSH', 1, 1);"
 		"UPDATE identities SET subject = 'HUSH' WHERE name = 'bob'; UPDATE jobs SET seed = 987654321;"
 		"INSERT INTO audit (at, actor, command, boards_json, users_json, args_json) VALUES (1, 1, 'user.ban', '[]', "
-		"'[2]', '{}')");
+		"'[2]', '{}'); UPDATE submissions SET flagged_at = 1, flag_reason = 'copied' WHERE id = 1");
 	struct db db = connection(c.f.path);
 	if (export_make(&db, path, false, NULL, NULL, &files, &err) < 0)
 		fail_msg("%s", err.message);
@@ -265,6 +265,7 @@ test_export(void **state)
 	assert_string_equal(commands_text(board, "judging.gpu"), "one process");
 	AUTO_FREE char *text = read_file(path, "submissions.jsonl");
 	AUTO_JSON json_t *row = json_loadb(text, strcspn(text, "\n"), 0, NULL);
+	assert_string_equal(commands_text(row, "flagged"), "copied");
 	AUTO_FREE char *code_path = NULL;
 	assert_true(asprintf(&code_path, "code/%s", commands_text(row, "code_sha256")) > 0);
 	AUTO_FREE char *code = read_file(path, code_path);
