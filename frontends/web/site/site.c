@@ -7,7 +7,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/json_access.h"
@@ -291,6 +290,7 @@ is_nowhere(const struct visit *visit, const struct site_page *page)
 }
 
 static void read_next(struct visit *visit, json_t *result);
+static void start_form(struct visit *visit, json_t *result);
 
 static void
 on_read(struct visit *visit, json_t *result)
@@ -301,38 +301,25 @@ on_read(struct visit *visit, json_t *result)
 	read_next(visit, NULL);
 }
 
-static void start_form(struct visit *visit, json_t *result);
-
-/* Fails with the error for which a present name was sought, and which has nothing to do with the name. */
-static void
-fail_as_before(struct visit *visit)
-{
-	const json_t *sought = json_object_get(visit->data, "sought");
-	struct kettle_error err = {0};
-	(void)kettle_blame(&err, (enum kettle_cause)member_int(sought, "cause"), json_text_or_empty(sought, "member"),
-		kettle_fail(&err, KETTLE_ENOENT, "%s", json_text_or_empty(sought, "message")));
-	visit_fail(visit, &err);
-}
-
-/* If the board has another name now, a form goes on with that, and its page is there. */
+/* If the board has another name now, a form goes on with that, and its page is there; else the first error had another reason. */
 static void
 on_renamed(struct visit *visit, json_t *result)
 {
-	if (strcasecmp(json_text_or_empty(result, "name"), site_segment(visit, 1)) == 0) {
-		fail_as_before(visit);
-		return;
-	}
-	if (http_method(visit->request) == HTTP_POST) {
+	const char *name = json_text_or_empty(result, "name"), *query = http_query(visit->request);
+	if (strcmp(name, site_segment(visit, 1)) == 0) {
+		struct kettle_error err = {0};
+		(void)kettle_blame(&err, KETTLE_CAUSE_NONE, json_text_or_empty(visit->data, "sought"),
+			kettle_fail(&err, KETTLE_ENOENT, "%s", json_text_or_empty(visit->data, "why")));
+		visit_fail(visit, &err);
+	} else if (http_method(visit->request) == HTTP_POST) {
 		json_array_set(json_object_get(visit->data, "path"), 1, json_object_get(result, "name"));
 		start_form(visit, NULL);
-		return;
+	} else {
+		const char *rest = page_of(visit)->path + strlen("board/") + 1; /* of the page's pattern */
+		AUTO_FREE char *address = xasprintf("/board/%s%s%s%s", name, rest, *query ? "?" : "", query);
+		session_redirect(visit->request, address, NULL);
+		visit_end(visit);
 	}
-	/* What the page's pattern has behind the name. */
-	const char *query = http_query(visit->request), *rest = page_of(visit)->path + strlen("board/") + 1;
-	AUTO_FREE char *address =
-		xasprintf("/board/%s%s%s%s", json_text_or_empty(result, "name"), rest, *query ? "?" : "", query);
-	session_redirect(visit->request, address, NULL);
-	visit_end(visit);
 }
 
 /* Asks once for the present name of a board that was not found by the one in the path; false: there is none to ask for. */
@@ -342,8 +329,7 @@ finds_renamed(struct visit *visit, const struct kettle_error *err)
 	bool is_board = strncmp(page_of(visit)->path, "board/", strlen("board/")) == 0;
 	if (!visit->actor || err->code != KETTLE_ENOENT || !is_board || json_object_get(visit->data, "sought"))
 		return false;
-	json_object_set_new(visit->data, "sought",
-		json_pack("{s:s, s:s, s:i}", "message", err->message, "member", err->member, "cause", err->cause));
+	json_object_update_new(visit->data, json_pack("{s:s, s:s}", "sought", err->member, "why", err->message));
 	visit_call(visit, "leaderboard.renamed", json_pack("{s:s}", "name", site_segment(visit, 1)), on_renamed);
 	return true;
 }
@@ -511,7 +497,6 @@ serve_page(struct web *web, struct http_request *request, const struct site_page
 
 /* ---- forms ---- */
 
-/* Goes on with the page of a form. */
 static void
 start_page_of_form(struct visit *visit)
 {
@@ -521,7 +506,6 @@ start_page_of_form(struct visit *visit)
 	read_next(visit, NULL);
 }
 
-/* The command of a form has answered. */
 static void
 on_done(struct visit *visit, json_t *result)
 {
