@@ -237,6 +237,7 @@ static const struct shape timing_shape[] = {
 		DETAIL("memory_peak", SHAPE_INT, .unit = "bytes", .null = true), DETAIL("stdout", SHAPE_STRING), \
 		DETAIL("stderr", SHAPE_STRING), DETAIL("command", SHAPE_STRING, .null = true), \
 		DETAIL("warm", SHAPE_BOOL, .help = "whether the run started from a warm interpreter"), \
+		DETAIL("prepared", SHAPE_BOOL, .help = "whether its GPU was opened before the run was known"), \
 		DETAIL("system", MAP(SHAPE_ANY), \
 			.help = "gpu, count, cpu, runtime, platform, torch and host, as far as they are known"), \
 		DETAIL("device", MAP(SHAPE_ANY), \
@@ -419,6 +420,8 @@ static const struct shape gpu_shape[] = {MEMBER("vendor", SHAPE_STRING, .choices
 	MEMBER("memory", SHAPE_INT, .unit = "bytes", .optional = true),
 	MEMBER("used", SHAPE_INT, .unit = "bytes", .optional = true, .help = "of its memory"),
 	MEMBER("occupied", SHAPE_BOOL, .optional = true, .help = "whether more memory is used than on the idle GPU"),
+	MEMBER("prepared", SHAPE_INT, .unit = "bytes", .optional = true,
+		.help = "held by processes that wait for runs, of `used`"),
 	MEMBER("clocks", MAP(SHAPE_INT, .unit = "MHz"), .optional = true, .help = "sm, memory, sm_max and memory_max"),
 	MEMBER("temperature", SHAPE_INT, .unit = "°C", .optional = true),
 	MEMBER("power_mw", SHAPE_INT, .unit = "mW", .optional = true),
@@ -470,7 +473,9 @@ static const struct shape gpu_shape[] = {MEMBER("vendor", SHAPE_STRING, .choices
 				MEMBER("absent", ARRAY(SHAPE_STRING), .help = "recipes whose packages are not installed"), \
 				MEMBER("state", SHAPE_STRING, .choices = warm_states), MEMBER("memory", SHAPE_INT, .unit = "bytes"), \
 				MEMBER("disk", SHAPE_INT, .unit = "bytes"), \
-				MEMBER("runs", SHAPE_INT, .help = "runs that began with it"))), \
+				MEMBER("runs", SHAPE_INT, .help = "runs that began with it"), \
+				MEMBER("prepared", SHAPE_INT, .optional = true, \
+					.help = "copies that have opened a GPU and wait for a run"))), \
 			.optional = true, .help = "interpreters that are kept warm"), \
 		MEMBER("gpu", SHARED("gpu", gpu_shape), .optional = true, .help = "the unit's first"), \
 		MEMBER("gpus", ARRAY(SHARED("gpu", gpu_shape)), .optional = true, .help = "all of the unit"), \

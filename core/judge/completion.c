@@ -167,6 +167,7 @@ read_outcome(const json_t *json)
 		.memory_peak = read_ns(json, "memory_peak", INT64_MAX),
 		.cached = member_true(json, "cached"),
 		.warm = member_true(json, "warm"),
+		.prepared = member_true(json, "prepared"),
 		.out = read_output(json_object_get(json, "stdout")),
 		.err = read_output(json_object_get(json, "stderr")),
 		.result = json_object_get(json, "result"),

@@ -48,7 +48,7 @@ struct outcome {
 	const char *limit, *error, *missing, *result_error, *command;
 	double limit_value; /* of `limit`: seconds, bytes, a number; 0: unknown */
 	struct optional_int exit, signal, start_ns, wall_ns, memory_peak;
-	bool cached, warm;
+	bool cached, warm, prepared;
 	bool left_early; /* the solver ended with status 0 before the referee had what it needed */
 	struct outcome_output out, err;
 	const json_t *result, *device, *artifacts, *jit;

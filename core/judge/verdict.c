@@ -444,6 +444,8 @@ write_run(const struct verdict *verdict, const struct verdict_entry *entry)
 		json_object_set(run, "artifacts_cut", artifacts);
 	/* Whether it began as a copy of a warm interpreter: compared runs should have begun alike. */
 	json_object_set_new(run, "warm", json_boolean(outcome->warm));
+	if (outcome->prepared)
+		json_object_set_new(run, "prepared", json_true());
 	if (verdict)
 		json_object_update_new(run,
 			json_pack("{s:o, s:s?}", "system", verdict_run_system(verdict), "message", verdict_message(&judged->why)));

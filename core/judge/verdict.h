@@ -73,6 +73,7 @@ cleanup_verdict(struct verdict **verdict)
  *    "score": seconds or null, "low", "high": its interval in seconds or null,
  *    "runs": [{"mode", "secret", "index" (profile), "passed", "state", "score", "low", "high", "start_ns", "wall_ns",
  *        "message", "exit", "signal", "limit", "memory_peak", "stdout", "stderr", "result", "command", "warm",
+ *        "prepared" (if its GPU was open before the run was known): true,
  *        "limit_value" (with a limit whose value is known): seconds, bytes or a number,
  *        "remarks" (where there are some): report_remarks,
  *        "system": {"gpu", "count", "cpu", "runtime", "platform", "torch", "host"},

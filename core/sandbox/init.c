@@ -5,7 +5,8 @@
  * Theory of operation. First init does the part that is the same for all runs: it closes inherited descriptors, enters
  * the cgroup, brings up the loopback, builds the base of the root and, as a copy of a warm process (zygote.h), parks
  * the payload. A spare may now wait for a long time. The owner's message SANDBOX_GO brings the descriptors; the plan is
- * in shared memory. Then init builds the rest of the root, starts the payload and loops over the control socket
+ * in shared memory. (For a prepared run SANDBOX_OPEN comes before: init builds what does not depend on the job and
+ * makes the payload open its device.) Then init builds the rest of the root, starts the payload and loops over the control socket
  * (hang-up: the owner died), a signalfd for SIGCHLD, the cgroup's out-of-memory file, the count of epoll watches
  * (epoll.h) and a timer for the polled limits. At the end it kills and reaps everything, completes the result and
  * exits; if it dies earlier, the kernel kills everything left in its pid namespace. All signals stay blocked and
@@ -40,6 +41,7 @@
 #include "sandbox/epoll.h"
 #include "sandbox/landlock.h"
 #include "sandbox/message.h"
+#include "sandbox/prepared_wire.h"
 #include "sandbox/root.h"
 #include "sandbox/watch.h"
 
@@ -148,14 +150,14 @@ become_root(struct sandbox_plan *plan)
 	return 0;
 }
 
-/* Waits for the owner's message. -1: the owner is gone, or sent another one. */
-static int
-receive(struct init *self, enum sandbox_message expected)
+/* Waits for the owner's message. SANDBOX_KILL: the owner is gone, too. */
+static enum sandbox_message
+receive(struct init *self)
 {
 	char message = SANDBOX_KILL;
 	self->fds_count = ARRAY_SIZE(self->fds);
 	int rc = sandbox_message_receive(self->control, &message, 1, 0, self->fds, &self->fds_count);
-	return rc == 1 && message == (char)expected ? 0 : -1;
+	return rc == 1 ? (enum sandbox_message)message : SANDBOX_KILL;
 }
 
 static int
@@ -191,19 +193,37 @@ park_payload(struct init *self)
 	return limit_epoll(self) || sandbox_payload_park(self->plan, self->zygote, &self->parked) ? -1 : 0;
 }
 
+/* How many of the descriptors are the payload's: a prepared program gets one more. */
+static size_t
+payload_fds(const struct init *self)
+{
+	return self->plan->fds_count + (self->plan->result.opened && !self->zygote);
+}
+
+/* Limits what the payload must be limited in before it is made, and makes its ruleset; -1 in *ret_ruleset: none. */
 static int
-start_payload(struct init *self)
+prepare_payload(struct init *self, int *ret_ruleset)
 {
 	struct sandbox_plan *plan = self->plan;
 	if (!self->zygote && limit_epoll(self))
 		return -1;
+	if (!(plan->protections & SANDBOX_LANDLOCK))
+		return 0;
+	*ret_ruleset = sandbox_landlock_ruleset(plan, self->zygote != NULL);
+	return *ret_ruleset < 0 ? sandbox_plan_failed(plan, "create the Landlock rules", NULL) : 0;
+}
+
+static int
+start_payload(struct init *self)
+{
+	struct sandbox_plan *plan = self->plan;
 	AUTO_FD int ruleset = -1;
-	if (plan->protections & SANDBOX_LANDLOCK) {
-		ruleset = sandbox_landlock_ruleset(plan, self->zygote != NULL);
-		if (ruleset < 0)
-			return sandbox_plan_failed(plan, "create the Landlock rules", NULL);
-	}
-	if (self->zygote)
+	if (!plan->result.opened && prepare_payload(self, &ruleset))
+		return -1;
+	if (plan->result.opened)
+		self->payload =
+			sandbox_payload_resume_prepared(plan, self->fds, payload_fds(self), self->zygote, &self->parked);
+	else if (self->zygote)
 		self->payload = sandbox_payload_resume(plan, self->fds, ruleset, self->zygote, &self->parked);
 	else
 		self->payload = sandbox_payload_start(plan, self->fds, ruleset);
@@ -211,7 +231,7 @@ start_payload(struct init *self)
 		close(STEAL_FD(self->parked.socket));
 	if (self->payload < 0)
 		return -1;
-	for (size_t i = 0; i < plan->fds_count; i++)
+	for (size_t i = 0; i < payload_fds(self); i++)
 		close(self->fds[i]);
 	/* Only here, since starting the payload needs more of them. Changing them clears the death signal. */
 	if (plan->protections & SANDBOX_USER && drop_capabilities())
@@ -283,16 +303,62 @@ note_before(struct init *self)
 {
 	struct sandbox_plan *plan = self->plan;
 	struct sandbox_result *result = &plan->result;
-	result->parked_ns = self->parked.pid > 0 ? cpu_of(self->parked.pid) : 0;
+	result->parked_ns = self->parked.pid > 0 ? cpu_of(self->parked.pid) + result->opening_ns : 0;
 	result->before_ns = plan->cgroup_cpu >= 0 ? sandbox_cgroup_cpu_ns(plan->cgroup_cpu, plan->cgroup_unified)
 											  : cpu_of(0) + result->parked_ns;
+}
+
+/* Builds what does not depend on the job, and makes the payload open its device. */
+static int
+open_payload(struct init *self)
+{
+	struct sandbox_plan *plan = self->plan;
+	AUTO_FD int ruleset = -1;
+	if (plan->has_init_cores && sched_setaffinity(0, sizeof(plan->init_cores), &plan->init_cores))
+		return sandbox_plan_failed(plan, "use the cores of init", NULL);
+	if (sandbox_root_build_device(plan) || prepare_payload(self, &ruleset))
+		return -1;
+	return sandbox_payload_open(plan, ruleset, self->zygote, &self->parked);
+}
+
+/* Whether the prepared payload lives. Tells the owner once it is ready. */
+static bool
+follow_opening(struct init *self)
+{
+	char byte = 0;
+	ssize_t got = recv(self->parked.socket, &byte, 1, MSG_DONTWAIT);
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (got != 1 || byte != SANDBOX_PREPARED_READY || self->plan->result.opened)
+		return false;
+	byte = SANDBOX_OPENED;
+	self->plan->result.opened = true;
+	return sandbox_message_send(self->control, &byte, 1, NULL, 0) == 0;
+}
+
+/* Waits for the run of a prepared payload. -1: the owner is gone, or the payload. */
+static int
+await_prepared_run(struct init *self)
+{
+	struct pollfd fds[] = {{.fd = self->control, .events = POLLIN}, {.fd = self->parked.socket, .events = POLLIN},
+		{.fd = self->epoll.listener, .events = POLLIN}};
+	for (;;) {
+		if (poll(fds, ARRAY_SIZE(fds), -1) < 0 && errno != EINTR)
+			return -1;
+		if (fds[1].revents && !follow_opening(self))
+			return -1;
+		if (fds[2].revents & POLLIN)
+			sandbox_epoll_serve(&self->epoll);
+		if (fds[0].revents)
+			return receive(self) == SANDBOX_GO && self->plan->result.opened ? 0 : -1;
+	}
 }
 
 static int
 init_set_up(struct init *self)
 {
 	struct sandbox_plan *plan = self->plan;
-	if (self->fds_count != plan->fds_count + plan->keep_count + plan->grouped)
+	if (self->fds_count != payload_fds(self) + plan->keep_count + plan->grouped)
 		return sandbox_plan_failed(plan, "receive the descriptors", NULL);
 	plan->group_usage = plan->grouped ? self->fds[self->fds_count - 1] : -1;
 	if (plan->has_init_cores && sched_setaffinity(0, sizeof(plan->init_cores), &plan->init_cores))
@@ -438,11 +504,14 @@ static void __attribute__((noreturn)) init_main(
 		.parked = {.socket = -1},
 		.epoll = {.listener = -1}};
 	int failed = init_prepare(&self, procs);
-	if (receive(&self, SANDBOX_MAPPED))
+	if (receive(&self) != SANDBOX_MAPPED)
 		_exit(1);
 	failed = failed || set_up_base(&self, procs) || (zygote && park_payload(&self));
 	plan->result.prepared = !failed;
-	if (receive(&self, SANDBOX_GO))
+	enum sandbox_message message = receive(&self);
+	if (message == SANDBOX_OPEN && !failed && !open_payload(&self) && !await_prepared_run(&self))
+		message = SANDBOX_GO;
+	if (message != SANDBOX_GO)
 		_exit(1);
 	note_before(&self);
 	if (failed || (plan->file && init_set_up(&self))) {

@@ -9,8 +9,11 @@
 enum sandbox_message {
 	SANDBOX_MAPPED, /* ids are mapped */
 	SANDBOX_GO,     /* the plan is complete; carries the descriptors: fds, then keep */
+	SANDBOX_OPEN,   /* before it: the plan is complete but for the job, and the payload must open its device */
 	SANDBOX_KILL,   /* kill everything and report; the limit is in the result */
 };
+/* From init to the owner, a byte without descriptors: the payload has opened its device. */
+#define SANDBOX_OPENED 'o'
 
 /*
  * Makes an init: a copy of this process in the namespaces of the plan's protections, whose end raises no signal in the

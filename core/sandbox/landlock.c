@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "sandbox/root.h"
 
 /* Defined here, since the headers of distributions are often older than their kernels. */
 #ifndef SYS_landlock_create_ruleset
@@ -94,7 +95,7 @@ sandbox_landlock_ruleset(const struct sandbox_plan *plan, bool copied)
 	/* Its file lies outside of the root. */
 	if (!rc && copied)
 		rc = allow(ruleset, "/proc/self/exe", LANDLOCK_FS_EXECUTE | LANDLOCK_FS_READ_FILE);
-	static const char *const writable[] = {SANDBOX_JOB "/out", "/tmp", "/dev/shm", NULL};
+	static const char *const writable[] = {SANDBOX_JOB "/out", ROOT_OUT, "/tmp", "/dev/shm", NULL};
 	for (const char *const *path = writable; !rc && *path; path++)
 		rc = allow(ruleset, *path, no_nodes);
 	for (size_t i = 0; !rc && i < plan->ops_count; i++) {

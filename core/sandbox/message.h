@@ -6,7 +6,7 @@
 
 #include "sandbox/sandbox_config.h"
 
-#define SANDBOX_MESSAGE_FDS (2 * SANDBOX_FDS_MAX + 1) /* with one message, at most */
+#define SANDBOX_MESSAGE_FDS (2 * SANDBOX_FDS_MAX + 2) /* with one message, at most */
 
 /* Sends one message. 0, or -1 with errno. */
 int sandbox_message_send(int socket, const void *data, size_t size, const int *fds, size_t count);

@@ -9,6 +9,12 @@
  * page tables of a large process, and the pages that every start writes to, takes most of the time of a start. Its run
  * comes as one message with the descriptors. It then takes the same steps as any other, copies its strings, unmaps the
  * plan and goes on without an exec; init waits on a futex in the plan for that.
+ *
+ * A prepared payload takes the steps that concern its rights before its run is known, and then opens its device. A
+ * driver starts threads, and ids, filters and Landlock domains belong to a thread: later steps would leave the driver's
+ * threads with rights that a submission could take over. What is left for the run concerns all threads at once:
+ * descriptors, folder, the limit on CPU time. The driver's descriptors stay, so the numbers that a run may use are taken
+ * while the device is opened.
  */
 #include <config.h>
 
@@ -37,6 +43,7 @@
 #include "base/xalloc.h"
 #include "sandbox/landlock.h"
 #include "sandbox/message.h"
+#include "sandbox/prepared_wire.h"
 #include "sandbox/record.h"
 
 #ifndef SYS_close_range
@@ -47,7 +54,10 @@
 #define PAYLOAD_FAILED 127
 #define PAYLOAD_FDS_MAX (SANDBOX_FDS_MAX + 1) /* and the ruleset */
 #define PAYLOAD_USER_PART 4                   /* without a user id of its own: its part of the user's limit */
-#define PAYLOAD_LOOK_NS 10000000              /* how often init checks whether a forked payload still lives */
+/* Messages to a parked payload. */
+#define PAYLOAD_RUN 0
+#define PAYLOAD_OPEN 1
+#define PAYLOAD_LOOK_NS 10000000 /* how often init checks whether a forked payload still lives */
 
 struct payload {
 	struct sandbox_plan *plan;
@@ -118,6 +128,19 @@ place_fds(struct payload *payload)
 	return 0;
 }
 
+/* used_ns: time that does not count. */
+static int
+limit_cpu(const struct sandbox_limits *limits, uint64_t used_ns)
+{
+	rlim_t seconds = (limits->cpu_ns + used_ns) / 1000000000 + PAYLOAD_CPU_GRACE_S;
+	struct rlimit present;
+	if (limits->cpu_ns == 0 || getrlimit(RLIMIT_CPU, &present))
+		return 0;
+	seconds = seconds < present.rlim_max ? seconds : present.rlim_max;
+	return setrlimit(RLIMIT_CPU, &(struct rlimit){.rlim_cur = seconds, .rlim_max = seconds});
+}
+
+/* All but that on CPU time. */
 static int
 set_limits(struct sandbox_plan *plan)
 {
@@ -137,7 +160,6 @@ set_limits(struct sandbox_plan *plan)
 		{RLIMIT_NICE, 0, 1, true, true},
 		{RLIMIT_FSIZE, limits->file_size, 1, true, false},
 		{RLIMIT_STACK, limits->stack, 1, true, false},
-		{RLIMIT_CPU, limits->cpu_ns / 1000000000 + PAYLOAD_CPU_GRACE_S, 1, limits->cpu_ns != 0, false},
 		/* The kernel compares these with the total of all processes of the user; for descriptors, of those in sockets. */
 		{RLIMIT_NOFILE, limits->open_files, part, true, false},
 		{RLIMIT_NPROC, processes, part, count_processes, false},
@@ -216,28 +238,26 @@ bind_to_cores(void)
 	return enter_filter(&program);
 }
 
-/* The order matters: first the steps that need capabilities, then no_new_privs, then the steps that need that. */
-static const char *
-enter(struct payload *payload)
+static void
+leave_session(const struct sandbox_plan *plan)
 {
-	struct sandbox_plan *plan = payload->plan;
-	bool namespaces = plan->protections & SANDBOX_USER;
-	sigset_t none;
-	sigemptyset(&none);
 	if (!plan->autogroup)
 		(void)syscall(SYS_setsid);
 	else
 		(void)setpgid(0, 0);
-	if (!namespaces)
-		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	if (place_fds(payload))
-		return "pass on the descriptors";
+}
+
+/* The order matters: first the steps that need capabilities, then no_new_privs, then the steps that need that. */
+static const char *
+give_up_rights(struct sandbox_plan *plan, int ruleset)
+{
+	bool namespaces = plan->protections & SANDBOX_USER;
+	sigset_t none;
+	sigemptyset(&none);
 	if (plan->has_cores && sched_setaffinity(0, sizeof(plan->cores), &plan->cores))
 		return "use the cores";
 	if (plan->nice > 0 && setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + plan->nice))
 		return "lower the priority";
-	if (chdir(plan->directory))
-		return "enter the folder";
 	if (set_limits(plan))
 		return "set the limits";
 	if (namespaces && drop_ids(plan))
@@ -247,7 +267,7 @@ enter(struct payload *payload)
 	/* A filter that records needs it too. */
 	if ((plan->protections & SANDBOX_NNP || plan->record) && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return "set no_new_privs";
-	if (payload->ruleset >= 0 && sandbox_landlock_enter(payload->ruleset))
+	if (ruleset >= 0 && sandbox_landlock_enter(ruleset))
 		return "enter the Landlock domain";
 	umask(022);
 	if (syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(uint64_t)))
@@ -259,6 +279,22 @@ enter(struct payload *payload)
 	if (plan->filter.len && enter_filter(&plan->filter))
 		return "install the seccomp filter";
 	return NULL;
+}
+
+static const char *
+enter(struct payload *payload)
+{
+	struct sandbox_plan *plan = payload->plan;
+	leave_session(plan);
+	if (!(plan->protections & SANDBOX_USER))
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (place_fds(payload))
+		return "pass on the descriptors";
+	if (chdir(plan->directory))
+		return "enter the folder";
+	if (limit_cpu(&plan->limits, 0))
+		return "set the limits";
+	return give_up_rights(plan, payload->ruleset);
 }
 
 static void
@@ -305,20 +341,18 @@ set_begun(struct sandbox_plan *plan)
 	(void)syscall(SYS_futex, &plan->result.begun, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-static void __attribute__((noreturn)) forked_main(struct payload *payload, const struct sandbox_zygote *zygote)
+/* A forked payload goes on in its program. failed: why it cannot; NULL: it can. */
+static void __attribute__((noreturn))
+go_on(struct sandbox_plan *plan, const struct sandbox_zygote *zygote, const char *failed)
 {
-	struct sandbox_plan *plan = payload->plan;
-	char *file = xstrdup(plan->file), **argv = copy_strings(plan->argv), **envp = copy_strings(plan->envp);
-	const char *failed = enter(payload);
 	if (failed) {
 		sandbox_plan_failed(plan, failed, NULL);
 		set_begun(plan);
 		_exit(PAYLOAD_FAILED);
 	}
-	/* As an exec would do. */
-	if (payload->ruleset >= 0)
-		close(payload->ruleset);
+	char *file = xstrdup(plan->file), **argv = copy_strings(plan->argv), **envp = copy_strings(plan->envp);
 	const char *slash = strrchr(file, '/');
+	/* As an exec would do. */
 	(void)prctl(PR_SET_NAME, slash ? slash + 1 : file, 0, 0, 0);
 	(void)prctl(PR_SET_DUMPABLE, zygote->dumpable, 0, 0, 0);
 	note_start(plan);
@@ -327,11 +361,125 @@ static void __attribute__((noreturn)) forked_main(struct payload *payload, const
 	zygote->become(zygote->arg, file, argv, envp);
 }
 
-/* Sends a parked payload its run: the descriptors, and behind them the ruleset if there is one. */
+/* ---- prepared payloads ---- */
+
+/* Takes the numbers that descriptors of a run may have, and closes all others but the socket, which gets its number. */
+static int
+hold_numbers(int socket, bool executes)
+{
+	int moved = fcntl(socket, F_DUPFD_CLOEXEC, SANDBOX_PREPARED_FD);
+	int kept = moved >= 0 ? dup2(moved, SANDBOX_PREPARED_FD) : -1;
+	if (kept < 0 || fcntl(kept, F_SETFD, executes ? 0 : FD_CLOEXEC))
+		return -1;
+	sandbox_payload_close_others(&kept, 1);
+	for (int fd = 0; fd < SANDBOX_PREPARED_FD; fd++)
+		if (open("/dev/null", O_RDWR) != fd)
+			return -1;
+	return 0;
+}
+
+/* Puts the descriptors of a run in the places that are held for them, and closes the other places. */
+static int
+take_places(const struct sandbox_plan *plan, const int *fds)
+{
+	bool used[SANDBOX_PREPARED_FD] = {false};
+	for (size_t i = 0; i < plan->fds_count; i++) {
+		int target = plan->fd_targets[i];
+		if (target >= SANDBOX_PREPARED_FD || dup2(fds[i], target) < 0)
+			return -1;
+		used[target] = true;
+		close(fds[i]);
+	}
+	for (int fd = 0; fd < SANDBOX_PREPARED_FD; fd++)
+		if (!used[fd])
+			close(fd);
+	return 0;
+}
+
+static const char *
+enter_ahead(struct sandbox_plan *plan, int socket, int ruleset, bool executes)
+{
+	leave_session(plan);
+	const char *failed = give_up_rights(plan, ruleset);
+	return failed || !hold_numbers(socket, executes) ? failed : "hold the numbers of descriptors";
+}
+
+static uint64_t
+cpu_used(void)
+{
+	struct timespec used = {0};
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+/* Gives up its rights, opens the device, waits for the run and goes on. */
+static void __attribute__((noreturn))
+prepared_main(struct sandbox_plan *plan, int socket, int ruleset, const struct sandbox_zygote *zygote)
+{
+	int fds[PAYLOAD_FDS_MAX];
+	size_t count = PAYLOAD_FDS_MAX;
+	char byte = SANDBOX_PREPARED_READY;
+	const char *failed = enter_ahead(plan, socket, ruleset, false);
+	(void)prctl(PR_SET_DUMPABLE, zygote->dumpable, 0, 0, 0);
+	if (failed)
+		(void)sandbox_plan_failed(plan, failed, NULL);
+	else if (!zygote->open || zygote->open(zygote->arg, plan->result.refused, sizeof(plan->result.refused)))
+		failed = "open the device";
+	struct rusage usage = {0};
+	(void)getrusage(RUSAGE_CHILDREN, &usage);
+	plan->result.opening_ns = sandbox_plan_used(&usage);
+	if (failed || sandbox_message_send(SANDBOX_PREPARED_FD, &byte, 1, NULL, 0) ||
+		sandbox_message_receive(SANDBOX_PREPARED_FD, &byte, 1, 0, fds, &count) != 1)
+		_exit(PAYLOAD_FAILED);
+	close(SANDBOX_PREPARED_FD);
+	if (count != plan->fds_count || take_places(plan, fds))
+		failed = "pass on the descriptors";
+	else if (chdir(plan->directory))
+		failed = "enter the folder";
+	else if (limit_cpu(&plan->limits, cpu_used()))
+		failed = "set the limits";
+	go_on(plan, zygote, failed);
+}
+
+static int
+prepared_program_main(void *arg)
+{
+	struct payload *payload = arg;
+	struct sandbox_plan *plan = payload->plan;
+	const char *failed = enter_ahead(plan, payload->fds[0], payload->ruleset, true);
+	if (!failed) {
+		execve(plan->file, plan->argv, plan->envp);
+		failed = "run";
+	}
+	sandbox_plan_failed(plan, failed, NULL);
+	_exit(PAYLOAD_FAILED);
+}
+
+int
+sandbox_payload_open(
+	struct sandbox_plan *plan, int ruleset, const struct sandbox_zygote *zygote, struct sandbox_parked_payload *parked)
+{
+	int pair[2];
+	char byte = PAYLOAD_OPEN;
+	if (zygote)
+		return parked->pid > 0 ? sandbox_message_send(parked->socket, &byte, 1, &ruleset, ruleset >= 0) : -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return sandbox_plan_failed(plan, "create a socket", NULL);
+	struct payload payload = {.plan = plan, .fds = &pair[1], .ruleset = ruleset};
+	pid_t pid = clone(
+		prepared_program_main, plan->payload_stack + SANDBOX_STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, &payload);
+	close(pair[1]);
+	*parked = (struct sandbox_parked_payload){pid, pair[0]};
+	return pid < 0 || plan->result.failed[0] ? -1 : 0;
+}
+
+/* ---- parked payloads ---- */
+
+/* Sends a parked or prepared payload its run: the descriptors, and behind them the ruleset if there is one. */
 static int
 send_run(int socket, const struct sandbox_plan *plan, const int *fds, int ruleset)
 {
-	char byte = 0;
+	char byte = PAYLOAD_RUN;
 	int list[PAYLOAD_FDS_MAX];
 	memcpy(list, fds, plan->fds_count * sizeof(*list));
 	list[plan->fds_count] = ruleset;
@@ -349,9 +497,14 @@ parked_main(struct sandbox_plan *plan, int socket, const struct sandbox_zygote *
 	size_t count = PAYLOAD_FDS_MAX;
 	if (sandbox_message_receive(socket, &byte, 1, 0, fds, &count) != 1)
 		_exit(PAYLOAD_FAILED);
+	if (byte == PAYLOAD_OPEN)
+		prepared_main(plan, socket, count > 0 ? fds[0] : -1, zygote);
 	if (count > plan->fds_count)
 		payload.ruleset = fds[plan->fds_count];
-	forked_main(&payload, zygote);
+	const char *failed = enter(&payload);
+	if (payload.ruleset >= 0)
+		close(payload.ruleset);
+	go_on(plan, zygote, failed);
 }
 
 int
@@ -401,6 +554,28 @@ sandbox_payload_resume(struct sandbox_plan *plan, const int *fds, int ruleset, c
 	}
 	await_begun(plan, parked->pid);
 	return plan->result.started ? parked->pid : -1;
+}
+
+pid_t
+sandbox_payload_resume_prepared(struct sandbox_plan *plan, const int *fds, size_t count,
+	const struct sandbox_zygote *zygote, const struct sandbox_parked_payload *parked)
+{
+	char byte = PAYLOAD_RUN;
+	if (zygote) {
+		if (send_run(parked->socket, plan, fds, -1))
+			return sandbox_plan_failed(plan, "pass on the descriptors", NULL);
+		await_begun(plan, parked->pid);
+	} else {
+		if (sandbox_message_send(parked->socket, &byte, 1, fds, count))
+			return sandbox_plan_failed(plan, "pass on the descriptors", NULL);
+		ssize_t got;
+		do
+			got = recv(parked->socket, &byte, 1, 0);
+		while (got < 0 && errno == EINTR);
+		if (got == 1 && byte == SANDBOX_PREPARED_BEGINS)
+			note_start(plan);
+	}
+	return plan->result.started ? parked->pid : sandbox_plan_failed(plan, "use a prepared process", NULL);
 }
 
 pid_t

@@ -20,6 +20,11 @@ struct sandbox_zygote {
 	 */
 	void (*park)(void *arg, const atomic_bool *wanted);
 	/*
+	 * In a prepared payload after `park`, with privileges dropped and limits set, before its run is known: opens the
+	 * device. 0, or -1 with the reason. NULL: it cannot. Threads that it starts have no other privileges.
+	 */
+	int (*open)(void *arg, char *ret_why, size_t size);
+	/*
 	 * In the payload, instead of executing `file`, with privileges dropped and limits set as for an exec. The strings
 	 * are the payload's own. Must not return; may execute `file` after all.
 	 */
@@ -42,6 +47,19 @@ int sandbox_payload_park(
  */
 pid_t sandbox_payload_resume(struct sandbox_plan *plan, const int *fds, int ruleset,
 	const struct sandbox_zygote *zygote, struct sandbox_parked_payload *parked);
+
+/*
+ * Init: makes the parked payload give up its privileges and open its device; without a warm process it starts the
+ * plan's file to do so (prepared_wire.h). The payload's socket then brings SANDBOX_PREPARED_READY, or ends. 0, or -1.
+ */
+int sandbox_payload_open(
+	struct sandbox_plan *plan, int ruleset, const struct sandbox_zygote *zygote, struct sandbox_parked_payload *parked);
+/*
+ * Init: as sandbox_payload_resume, in a payload that is ready. Without a warm process the first of `count` descriptors
+ * is the memfd of the run. Replaces no payload that has died: -1.
+ */
+pid_t sandbox_payload_resume_prepared(struct sandbox_plan *plan, const int *fds, size_t count,
+	const struct sandbox_zygote *zygote, const struct sandbox_parked_payload *parked);
 
 /* Closes every descriptor that is not in `keep`, which it sorts. For init and the payload. */
 void sandbox_payload_close_others(int *keep, size_t count);

@@ -198,8 +198,8 @@ has_variable(char *const *envp, const char *name)
 	return false;
 }
 
-static int
-fill_text(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+int
+sandbox_plan_fill_text(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
 {
 	size_t count = 0;
 	int rc = copy_strings(plan, config->argv, 0, &plan->argv, &count, err);
@@ -286,15 +286,18 @@ most_sockets(void)
 }
 
 int
-sandbox_plan_fill(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+sandbox_plan_fill_run(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
 {
 	if (!config->file || !config->argv || !config->envp || !config->job_dir || !config->fds)
 		return kettle_fail(err, KETTLE_EINVAL, "A sandbox needs file, argv, envp, job_dir and descriptors.");
-	int rc = fill_text(plan, config, err);
-	if (!rc)
-		rc = fill_fds(plan, config, err);
-	if (!rc)
-		rc = fill_cores(config->cores, config->cores ? config->cores_count : 0, &plan->has_cores, &plan->cores, err);
+	int rc = sandbox_plan_fill_text(plan, config, err);
+	return rc ? rc : fill_fds(plan, config, err);
+}
+
+int
+sandbox_plan_fill_limits(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+{
+	int rc = fill_cores(config->cores, config->cores ? config->cores_count : 0, &plan->has_cores, &plan->cores, err);
 	if (!rc)
 		rc = fill_cores(config->init_cores, config->init_cores ? config->init_cores_count : 0, &plan->has_init_cores,
 			&plan->init_cores, err);

@@ -34,6 +34,7 @@
 	X(PROC_OWN, "make writable")              /* the payload's own processes there */ \
 	X(COPY, "copy the job's folder to")       /* from the folder `source`; `target` exists */ \
 	X(LAYERS, "lay the caches at") /* an overlay with the options `text`, else a copy of `layers` in `source` */ \
+	X(MOVE, "move")                /* the mount at the folder `source`, which is removed */ \
 	X(OUT, "pass on")              /* opens the output folder, and `source`, and sends them to the owner */ \
 	X(DETACH, "detach")            /* with the mounts below it; then removes it */
 enum sandbox_op_kind {
@@ -57,8 +58,9 @@ struct sandbox_result {
 	_Atomic int limit;                    /* enum sandbox_limit */
 	_Atomic int begun;                    /* a futex: 1 once a forked payload starts its program */
 	uint64_t start_ns, end_ns;
-	uint64_t before_ns;    /* CPU time of init and a parked payload before the run, by the cgroup or their clocks */
-	uint64_t parked_ns;    /* of that the payload's, by its clock */
+	uint64_t before_ns;  /* CPU time of init and a parked payload before the run, by the cgroup or their clocks */
+	uint64_t parked_ns;  /* of that the payload's, by its clock */
+	uint64_t opening_ns; /* of processes that a prepared payload started to open its device, as far as it reaped them */
 	uint64_t total_cpu_ns; /* at the end, of everything that was reaped */
 	uint32_t left_behind;
 	uint64_t processes_peak; /* processes and threads at once, as far as polls have seen */
@@ -68,6 +70,8 @@ struct sandbox_result {
 	bool started, layered;                /* layered: the cache is an overlay */
 	bool unlocked;                        /* a file or folder could not be shown apart from the machine's locks */
 	_Atomic bool prepared, finished;      /* init waits for the plan; init has reported */
+	bool opened;                          /* a prepared payload has opened its device */
+	char refused[SANDBOX_FAILED_MAX];     /* why it could not; empty: not known */
 	char failed[SANDBOX_FAILED_MAX];      /* the step that failed, such as "mount a tmpfs at"; empty: none */
 	char failed_path[SANDBOX_FAILED_MAX]; /* its path, or empty */
 	int failed_errno;
@@ -94,6 +98,8 @@ struct sandbox_plan {
 	struct sandbox_op *ops;             /* room for SANDBOX_OPS_MAX + 1 */
 	size_t ops_count;                   /* above SANDBOX_OPS_MAX: too many */
 	size_t ops_base;                    /* of them known before the clone, the same for all runs */
+	size_t ops_done;                    /* set by init: so many are carried out */
+	bool ahead;                         /* the sandbox is prepared: operations for the device come before the job's */
 	char *mounts; /* the owner's, while it plans: mount points, each after a sign and with its NUL, and an empty one */
 	struct sandbox_limits limits; /* defaults filled in */
 	int fd_targets[SANDBOX_FDS_MAX];
@@ -140,8 +146,12 @@ char *sandbox_plan_text(struct sandbox_plan *plan, const char *text);
 /* As sandbox_plan_text, but returns a text that is already in the arena, and NULL, unchanged. */
 const char *sandbox_plan_own(struct sandbox_plan *plan, const char *text);
 char *sandbox_plan_printf(struct sandbox_plan *plan, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Checks a config and copies it into a plan, except the root's operations and the filter. */
-int sandbox_plan_fill(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);
+/* Checks the program and the descriptors of a config and copies them into a plan. */
+int sandbox_plan_fill_run(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);
+/* The program alone, of a sandbox that is prepared with it. */
+int sandbox_plan_fill_text(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);
+/* The same with limits, cores and the rest, except the root's operations and the filter. */
+int sandbox_plan_fill_limits(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);
 
 /* CLOCK_MONOTONIC, and the user and system time of a usage, in ns. */
 uint64_t sandbox_plan_now(void);

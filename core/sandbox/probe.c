@@ -28,7 +28,7 @@ try(unsigned protections)
 	struct rusage usage;
 	if (sandbox_spawn_child(&how, &child, NULL))
 		return false;
-	bool works = !sandbox_spawn_release(&child, NULL, NULL, -1, NULL);
+	bool works = !sandbox_spawn_release(&child, -1, NULL, NULL, -1, NULL);
 	if (works) {
 		(void)sandbox_spawn_reap(&child, &usage);
 		works = child.plan->result.finished && !(protections & SANDBOX_LOCKS && child.plan->result.unlocked);

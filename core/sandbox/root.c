@@ -88,6 +88,8 @@ static const struct {
 	{"/dev/stderr", "/proc/self/fd/2"},
 };
 
+static const char out_options[] = "mode=0755,uid=1000,gid=1000";
+
 /* The next operation. A NULL target, or no room, marks the plan as too big. */
 static struct sandbox_op *
 add_op(struct sandbox_plan *plan, enum sandbox_op_kind kind, const char *target)
@@ -372,7 +374,6 @@ plan_cache(struct sandbox_plan *plan, const struct sandbox_cache *cache, const c
 static int
 plan_job(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
 {
-	static const char private_options[] = "mode=0755,uid=1000,gid=1000";
 	static const struct sandbox_bind needed = {.optional = false};
 	plan->directory = SANDBOX_JOB;
 	add_op(plan, SANDBOX_OP_DIR, SANDBOX_JOB);
@@ -381,7 +382,7 @@ plan_job(struct sandbox_plan *plan, const struct sandbox_config *config, struct 
 		return kettle_fail(
 			err, KETTLE_ENOENT, "The job's folder `%s` cannot be used: %s.", config->job_dir, strerror(errno));
 	if (config->job_writable) {
-		add_tmpfs(plan, SANDBOX_JOB, plan->limits.disk, private_options);
+		add_tmpfs(plan, SANDBOX_JOB, plan->limits.disk, out_options);
 		add_op(plan, SANDBOX_OP_COPY, SANDBOX_JOB)->source = sandbox_plan_printf(plan, ROOT_OLD "%s", real);
 		struct sandbox_op *out = add_op(plan, SANDBOX_OP_DIR, SANDBOX_JOB "/out");
 		out->owned = true;
@@ -391,7 +392,10 @@ plan_job(struct sandbox_plan *plan, const struct sandbox_config *config, struct 
 		if (rc)
 			return rc;
 		plan->ops[bind].hidden = true;
-		add_tmpfs(plan, SANDBOX_JOB "/out", plan->limits.disk, private_options);
+		if (plan->ahead)
+			add_op(plan, SANDBOX_OP_MOVE, SANDBOX_JOB "/out")->source = ROOT_OUT;
+		else
+			add_tmpfs(plan, SANDBOX_JOB "/out", plan->limits.disk, out_options);
 		if (config->out_filled)
 			add_op(plan, SANDBOX_OP_COPY, SANDBOX_JOB "/out")->source =
 				sandbox_plan_printf(plan, ROOT_OLD "%s/out", real);
@@ -485,22 +489,36 @@ sandbox_root_plan_base(struct sandbox_plan *plan, struct kettle_error *err)
 }
 
 int
-sandbox_root_plan(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+sandbox_root_plan_device(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
 {
 	if (config->binds_count > SANDBOX_BINDS_MAX)
 		return kettle_fail(err, KETTLE_ETOOBIG, "A sandbox shows at most %d paths.", SANDBOX_BINDS_MAX);
 	AUTO_FREE char *mounts = read_mounts();
 	plan->mounts = mounts;
 	plan_private(plan);
+	/* Landlock's rules know it by itself, wherever it is mounted later. */
+	if (plan->ahead) {
+		add_op(plan, SANDBOX_OP_DIR, ROOT_OUT);
+		add_tmpfs(plan, ROOT_OUT, plan->limits.disk, out_options);
+	}
 	int rc = plan_binds(plan, config, false, err);
 	if (!rc && sandbox_root_has_device(config))
 		add_op(plan, SANDBOX_OP_PROC_OWN, "/proc");
-	if (!rc)
-		rc = plan_job(plan, config, err);
+	plan->mounts = NULL;
+	return rc ? rc : root_complete(plan, plan->ops_base, err);
+}
+
+int
+sandbox_root_plan_job(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+{
+	AUTO_FREE char *mounts = read_mounts();
+	size_t from = plan->ops_count;
+	plan->mounts = mounts;
+	int rc = plan_job(plan, config, err);
 	if (!rc)
 		rc = plan_binds(plan, config, true, err);
 	plan->mounts = NULL;
-	return rc ? rc : root_complete(plan, plan->ops_base, err);
+	return rc ? rc : root_complete(plan, from, err);
 }
 
 /* ---- init: nothing below allocates ---- */
@@ -654,6 +672,8 @@ do_op(struct sandbox_plan *plan, const struct sandbox_op *op, const struct build
 		return copy_tree(op->source, op->target, plan->root_owner ? SANDBOX_ID : -1);
 	case SANDBOX_OP_LAYERS:
 		return do_layers(plan, op);
+	case SANDBOX_OP_MOVE:
+		return mount(op->source, op->target, NULL, MS_MOVE, NULL) || rmdir(op->source) ? -1 : 0;
 	case SANDBOX_OP_OUT:
 		return do_out(op, builder);
 	case SANDBOX_OP_DETACH:
@@ -679,12 +699,14 @@ pivot(struct sandbox_plan *plan)
 	return 0;
 }
 
+/* The operations until `to` that are left. */
 static int
-do_ops(struct sandbox_plan *plan, size_t from, size_t to, const struct builder *builder)
+do_ops(struct sandbox_plan *plan, size_t to, const struct builder *builder)
 {
-	for (size_t i = from; i < to; i++)
-		if (do_op(plan, &plan->ops[i], builder))
-			return sandbox_plan_failed(plan, op_names[plan->ops[i].kind], plan->ops[i].target);
+	for (; plan->ops_done < to; plan->ops_done++)
+		if (do_op(plan, &plan->ops[plan->ops_done], builder))
+			return sandbox_plan_failed(
+				plan, op_names[plan->ops[plan->ops_done].kind], plan->ops[plan->ops_done].target);
 	return 0;
 }
 
@@ -692,14 +714,21 @@ int
 sandbox_root_build_base(struct sandbox_plan *plan, int *ret_proc)
 {
 	const struct builder builder = {.ret_proc = ret_proc};
-	return pivot(plan) ? -1 : do_ops(plan, 0, plan->ops_base, &builder);
+	return pivot(plan) ? -1 : do_ops(plan, plan->ops_base, &builder);
+}
+
+int
+sandbox_root_build_device(struct sandbox_plan *plan)
+{
+	const struct builder builder = {0};
+	return do_ops(plan, plan->ops_count, &builder);
 }
 
 int
 sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, const int *fds, size_t count), void *arg)
 {
 	const struct builder builder = {.send_out = send_out, .arg = arg};
-	if (do_ops(plan, plan->ops_base, plan->ops_count, &builder))
+	if (do_ops(plan, plan->ops_count, &builder))
 		return -1;
 	if (umount2(ROOT_OLD, MNT_DETACH) || rmdir(ROOT_OLD))
 		return sandbox_plan_failed(plan, "detach", ROOT_OLD);

@@ -5,14 +5,17 @@
 #include "sandbox/plan.h"
 
 #define ROOT_OLD "/.old" /* the machine's root while the payload's is built */
+#define ROOT_OUT "/.out" /* the output folder of a prepared sandbox, until the job's folder is there */
 #define ROOT_ATTR_RDONLY 0x1u
 #define ROOT_ATTR_NOSUID 0x2u
 #define ROOT_ATTR_NODEV 0x4u
 
 /* Owner, before the clone: plans the part that is the same for all runs, by the machine's files. */
 int sandbox_root_plan_base(struct sandbox_plan *plan, struct kettle_error *err);
+/* Owner, before SANDBOX_OPEN or SANDBOX_GO: plans what does not depend on the job. */
+int sandbox_root_plan_device(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);
 /* Owner, before SANDBOX_GO: plans the rest for a config. */
-int sandbox_root_plan(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);
+int sandbox_root_plan_job(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err);
 /* Whether a config shows a device node. */
 bool sandbox_root_has_device(const struct sandbox_config *config);
 /*
@@ -20,6 +23,8 @@ bool sandbox_root_has_device(const struct sandbox_config *config);
  * hidepid. 0, or -1 with the failure in the plan.
  */
 int sandbox_root_build_base(struct sandbox_plan *plan, int *ret_proc);
+/* Init: builds what is planned, and the rest later. 0, or -1 with the failure in the plan. */
+int sandbox_root_build_device(struct sandbox_plan *plan);
 /*
  * Init: builds the rest and detaches the old root. `send_out` sends descriptors to the owner: of the output folder, and
  * of the payload's part of the cache, if there is one.

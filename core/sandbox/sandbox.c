@@ -16,19 +16,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/io.h"
 #include "base/times.h"
 #include "base/xalloc.h"
 #include "sandbox/init.h"
 #include "sandbox/message.h"
+#include "sandbox/prepared_wire.h"
 #include "sandbox/probe.h"
+#include "sandbox/report.h"
 #include "sandbox/root.h"
 #include "sandbox/seccomp.h"
 #include "sandbox/spawn.h"
 
 #define MACHINE_SPARE_AGE_NS (UINT64_C(600) * 1000000000)
 #define MACHINE_DISKS_MAX 16
-#define PROCESSES_FORKING_PART 8 /* of the limit of processes */
 #define MACHINE_CGROUPS (SANDBOX_MEMORY_CGROUP | SANDBOX_PIDS_CGROUP | SANDBOX_CPU_CGROUP)
 
 /* An init made ahead of its run. */
@@ -68,7 +71,10 @@ struct sandbox {
 	pid_t pid; /* stays after it was reaped */
 	int out, cache;
 	bool reaped;
-	int usage; /* duplicate of its group's, if its plan is grouped; else -1 */
+	int usage;    /* duplicate of its group's, if its plan is grouped; else -1 */
+	char *key;    /* of a prepared one that has no run yet; else NULL */
+	bool ready;   /* it has opened its device */
+	bool program; /* it executes its file for that */
 };
 
 static const char *const limit_names[] = {
@@ -350,7 +356,7 @@ find_devices(const struct sandbox_config *config, dev_t *list, size_t max)
 	for (size_t i = 0; i < config->binds_count + 2; i++) {
 		const char *path = i == 0 ? "/usr" : i == 1 ? config->job_dir : config->binds[i - 2].source;
 		struct stat st;
-		bool known = stat(path, &st) || S_ISCHR(st.st_mode);
+		bool known = !path || stat(path, &st) || S_ISCHR(st.st_mode);
 		for (size_t j = 0; j < count; j++)
 			known = known || list[j] == st.st_dev;
 		if (!known && count < max)
@@ -390,19 +396,31 @@ limit_run(const struct sandbox_config *config, struct sandbox_child *child, stru
 	return rc;
 }
 
+/* Completes the part of a plan that does not depend on the job. */
 static int
-complete_plan(struct sandbox_machine *machine, const struct sandbox_config *config, struct sandbox_child *child,
+plan_device(struct sandbox_machine *machine, const struct sandbox_config *config, struct sandbox_child *child,
 	struct kettle_error *err)
 {
 	struct sandbox_plan *plan = child->plan;
-	int rc = sandbox_plan_fill(plan, config, err);
-	if (!rc)
-		rc = plan->protections & SANDBOX_MOUNT ? sandbox_root_plan(plan, config, err) : plan_off(plan, config, err);
+	int rc = sandbox_plan_fill_limits(plan, config, err);
+	if (!rc && plan->protections & SANDBOX_MOUNT)
+		rc = sandbox_root_plan_device(plan, config, err);
 	if (!rc)
 		rc = limit_run(config, child, err);
 	if (!rc && plan->protections & SANDBOX_SECCOMP)
 		rc = plan_filter(machine, plan, config, err);
 	return rc;
+}
+
+/* Completes the rest. */
+static int
+plan_run(const struct sandbox_config *config, struct sandbox_child *child, struct kettle_error *err)
+{
+	struct sandbox_plan *plan = child->plan;
+	int rc = sandbox_plan_fill_run(plan, config, err);
+	if (rc)
+		return rc;
+	return plan->protections & SANDBOX_MOUNT ? sandbox_root_plan_job(plan, config, err) : plan_off(plan, config, err);
 }
 
 /* Without a cgroup: gives the run a place in the file of its group. */
@@ -431,8 +449,9 @@ leave_group(struct sandbox *sandbox)
 		close(STEAL_FD(sandbox->usage));
 }
 
+/* Makes a sandbox whose init waits for its plan. */
 static int
-sandbox_begin(struct sandbox_machine *machine, const struct sandbox_config *config, struct sandbox **ret_sandbox,
+sandbox_make(struct sandbox_machine *machine, const struct sandbox_config *config, struct sandbox **ret_sandbox,
 	struct kettle_error *err)
 {
 	struct sandbox_spawn how = {.protections = machine->protections, .cgroup = machine->cgroup, .uid = config->uid};
@@ -455,11 +474,25 @@ sandbox_begin(struct sandbox_machine *machine, const struct sandbox_config *conf
 	}
 	sandbox->pid = sandbox->child.pid;
 	atomic_store(&sandbox->child.plan->wanted, true);
-	rc = complete_plan(machine, config, &sandbox->child, err);
+	*ret_sandbox = sandbox;
+	return 0;
+}
+
+static int
+sandbox_begin(struct sandbox_machine *machine, const struct sandbox_config *config, struct sandbox **ret_sandbox,
+	struct kettle_error *err)
+{
+	struct sandbox *sandbox = NULL;
+	int rc = sandbox_make(machine, config, &sandbox, err);
+	if (rc)
+		return rc;
+	rc = plan_device(machine, config, &sandbox->child, err);
+	if (!rc)
+		rc = plan_run(config, &sandbox->child, err);
 	if (!rc)
 		rc = join_group(sandbox, config->group, err);
 	if (!rc)
-		rc = sandbox_spawn_release(&sandbox->child, config->fds, config->keep, sandbox->usage, err);
+		rc = sandbox_spawn_release(&sandbox->child, -1, config->fds, config->keep, sandbox->usage, err);
 	if (rc)
 		sandbox_free(sandbox);
 	else
@@ -477,6 +510,161 @@ sandbox_start(const struct sandbox_config *config, struct sandbox **ret_sandbox,
 	if (!rc)
 		rc = sandbox_begin(machine, config, ret_sandbox, err);
 	sandbox_machine_free(machine);
+	return rc;
+}
+
+/* ---- prepared sandboxes ---- */
+
+static bool
+is_below_job(const struct sandbox_bind *bind)
+{
+	const char *target = bind->target ? bind->target : bind->source;
+	return strncmp(target, SANDBOX_JOB "/", sizeof(SANDBOX_JOB)) == 0;
+}
+
+char *
+sandbox_prepared_key(const struct sandbox_config *config)
+{
+	const struct sandbox_limits *limits = &config->limits;
+	AUTO_BUF struct buf key = {0};
+	const uint64_t numbers[] = {config->level, config->counts, (uint64_t)config->nice, config->uid, limits->cpu_ns,
+		limits->memory, limits->processes, limits->disk, limits->inodes, limits->shm, limits->file_size,
+		limits->open_files, limits->stack, limits->io_bytes, limits->io_operations, limits->cores,
+		config->group ? config->group->bytes : 0};
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+		buf_printf(&key, "%llu ", (unsigned long long)numbers[i]);
+	for (size_t i = 0; config->cores && i < config->cores_count; i++)
+		buf_printf(&key, "%d,", config->cores[i]);
+	for (size_t i = 0; i < config->binds_count; i++) {
+		const struct sandbox_bind *bind = &config->binds[i];
+		if (!is_below_job(bind))
+			buf_printf(&key, "\n%d%d%d %s\t%s", bind->writable, bind->optional, bind->device, bind->source,
+				bind->target ? bind->target : "");
+	}
+	if (!config->warm)
+		buf_printf(&key, "\n%s", config->file);
+	return buf_take(&key);
+}
+
+/* A program is told by a variable where its socket is. */
+static int
+plan_program(struct sandbox_plan *plan, const struct sandbox_config *config, struct kettle_error *err)
+{
+	struct sandbox_config program = *config;
+	char variable[64];
+	size_t count = 0;
+	while (config->envp[count])
+		count++;
+	AUTO_FREE const char **envp = xcalloc(count + 2, sizeof(*envp));
+	memcpy(envp, config->envp, count * sizeof(*envp));
+	(void)snprintf(variable, sizeof(variable), SANDBOX_PREPARED_VARIABLE "=%d", SANDBOX_PREPARED_FD);
+	envp[count] = variable;
+	program.envp = envp;
+	return sandbox_plan_fill_text(plan, &program, err);
+}
+
+int
+sandbox_prepare(const struct sandbox_config *config, struct sandbox **ret_sandbox, struct kettle_error *err)
+{
+	const unsigned needed = SANDBOX_NEED_REDUCED;
+	struct sandbox *sandbox = NULL;
+	if (!config->machine || config->level == SANDBOX_LEVEL_OFF || config->record || config->job_writable ||
+		config->nice > 0 || (config->machine->protections & needed) != needed)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "Such a sandbox cannot be prepared.");
+	int rc = sandbox_make(config->machine, config, &sandbox, err);
+	if (rc)
+		return rc;
+	sandbox->key = sandbox_prepared_key(config);
+	sandbox->program = !config->warm;
+	sandbox->child.plan->ahead = true;
+	rc = plan_device(config->machine, config, &sandbox->child, err);
+	if (!rc && sandbox->program)
+		rc = plan_program(sandbox->child.plan, config, err);
+	if (!rc)
+		rc = sandbox_spawn_open(&sandbox->child, err);
+	if (rc)
+		sandbox_free(sandbox);
+	else
+		*ret_sandbox = sandbox;
+	return rc;
+}
+
+int
+sandbox_control_fd(const struct sandbox *sandbox)
+{
+	return sandbox->child.control;
+}
+
+int
+sandbox_look_prepared(struct sandbox *sandbox, struct kettle_error *err)
+{
+	const struct sandbox_result *result = &sandbox->child.plan->result;
+	char byte = 0;
+	ssize_t got = recv(sandbox->child.control, &byte, 1, MSG_DONTWAIT);
+	if (got == 1 && byte == SANDBOX_OPENED)
+		sandbox->ready = true;
+	else if (got >= 0 || errno != EAGAIN)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "%s%s%.160s%s%s", result->failed[0] ? "could not " : "it ended",
+			result->failed, result->refused[0] ? ": " : "", result->refused,
+			result->failed[0] ? strerror(result->failed_errno) : "");
+	return sandbox->ready;
+}
+
+/* A sealed file with the arguments and the environment of a program's run. -1 with errno. */
+static int
+make_run_file(const struct sandbox_plan *plan)
+{
+	struct sandbox_prepared_run run = {.fds = (uint32_t)plan->fds_count};
+	AUTO_BUF struct buf texts = {0};
+	(void)snprintf(run.directory, sizeof(run.directory), "%s", plan->directory);
+	for (size_t i = 0; i < plan->fds_count; i++)
+		run.targets[i] = plan->fd_targets[i];
+	for (; plan->argv[run.argc]; run.argc++)
+		buf_add(&texts, plan->argv[run.argc], strlen(plan->argv[run.argc]) + 1);
+	for (; plan->envp[run.envc]; run.envc++)
+		buf_add(&texts, plan->envp[run.envc], strlen(plan->envp[run.envc]) + 1);
+	AUTO_FD int fd = memfd_create("kettle-run", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0 || write_all(fd, (const char *)&run, sizeof(run)) || write_all(fd, texts.data, texts.len) ||
+		lseek(fd, 0, SEEK_SET) != 0 || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
+		return -1;
+	return STEAL_FD(fd);
+}
+
+/* Whether a config's descriptors have numbers that are held for them. */
+static bool
+has_places(const struct sandbox_config *config)
+{
+	bool has = config->fds_count <= SANDBOX_PREPARED_FD;
+	for (size_t i = 0; has && i < config->fds_count; i++)
+		has = config->fds[i].target < SANDBOX_PREPARED_FD;
+	return has;
+}
+
+int
+sandbox_resume(struct sandbox *sandbox, const struct sandbox_config *config, struct kettle_error *err)
+{
+	struct sandbox_plan *plan = sandbox->child.plan;
+	AUTO_FREE char *key = STEAL(sandbox->key);
+	AUTO_FREE char *wanted = sandbox_prepared_key(config);
+	AUTO_FD int run = -1;
+	int ready = sandbox_look_prepared(sandbox, err);
+	if (ready < 0)
+		return ready;
+	if (!ready || !key || strcmp(key, wanted) != 0 || !has_places(config) || config->record || config->job_writable)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "The sandbox was not prepared for such a run.");
+	const char *file = plan->file;
+	int rc = plan_run(config, &sandbox->child, err);
+	if (!rc && sandbox->program) {
+		plan->file = file;
+		run = make_run_file(plan);
+		rc = run < 0 ? kettle_fail(err, KETTLE_EIO, "The run cannot be handed over: %s.", strerror(errno)) : 0;
+	}
+	if (!rc)
+		rc = limit_run(config, &sandbox->child, err);
+	if (!rc)
+		rc = join_group(sandbox, config->group, err);
+	if (!rc)
+		rc = sandbox_spawn_release(&sandbox->child, run, config->fds, config->keep, sandbox->usage, err);
 	return rc;
 }
 
@@ -529,100 +717,6 @@ sandbox_kill(struct sandbox *sandbox, enum sandbox_limit limit)
 	(void)send(sandbox->child.control, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static uint64_t
-largest(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static void
-report_end(const struct sandbox_result *result, struct sandbox_report *report)
-{
-	report->exit_status = -1;
-	report->start_ns = result->start_ns;
-	report->end_ns = result->end_ns ? result->end_ns : time_monotonic_ns();
-	report->left_behind = result->left_behind;
-	if (!result->end_ns)
-		report->signal = SIGKILL;
-	else if (WIFEXITED(result->status))
-		report->exit_status = WEXITSTATUS(result->status);
-	else
-		report->signal = WTERMSIG(result->status);
-}
-
-static void
-report_most(const struct sandbox_plan *plan, struct sandbox_report *report)
-{
-	const struct sandbox_limits *limits = &plan->limits;
-	uint64_t *most = report->most;
-	most[SANDBOX_LIMIT_CPU] = limits->cpu_ns;
-	most[SANDBOX_LIMIT_MEMORY] = limits->memory;
-	most[SANDBOX_LIMIT_PROCESSES] = limits->processes;
-	most[SANDBOX_LIMIT_DISK] = most[SANDBOX_LIMIT_TMP] = limits->disk;
-	most[SANDBOX_LIMIT_SHM] = limits->shm;
-	most[SANDBOX_LIMIT_CACHE] = plan->cache_bytes;
-	most[SANDBOX_LIMIT_FILES] = plan->result.files_max ? plan->result.files_max : limits->inodes;
-	most[SANDBOX_LIMIT_FILE_SIZE] = limits->file_size;
-	most[SANDBOX_LIMIT_OPEN_FILES] = limits->open_files;
-	most[SANDBOX_LIMIT_SOCKETS] = plan->sockets_max;
-}
-
-/*
- * Whether a run without a cgroup for processes has reached its limit: the kernel counts no refusals. While hundreds of
- * processes fork, those that are refused in a moment count as well, and the others stay below the limit.
- */
-static bool
-reached_processes(const struct sandbox_plan *plan, enum sandbox_limit killed_by)
-{
-	bool by_user = plan->protections & SANDBOX_USER && !(plan->protections & SANDBOX_PIDS_CGROUP);
-	uint64_t most = plan->limits.processes;
-	bool late = killed_by == SANDBOX_LIMIT_WALL || killed_by == SANDBOX_LIMIT_CPU;
-	return by_user && most && plan->result.processes_peak >= (late ? most - most / PROCESSES_FORKING_PART : most);
-}
-
-static void
-report_usage(const struct sandbox_child *child, const struct rusage *usage, struct sandbox_report *report)
-{
-	const struct sandbox_result *result = &child->plan->result;
-	const struct sandbox_cgroup *cgroup = &child->cgroup;
-	report->cpu_ns = largest(
-		largest(result->total_cpu_ns, result->cpu_ns), sandbox_plan_since(sandbox_plan_used(usage), result->before_ns));
-	report->memory_peak = largest(result->memory_peak, result->finished ? 0 : (uint64_t)usage->ru_maxrss * 1024);
-	report->hits = result->hits | (report->signal == SIGXFSZ ? 1u << SANDBOX_LIMIT_FILE_SIZE : 0);
-	if (child->has_cgroup && cgroup->cpu >= 0)
-		report->cpu_ns = sandbox_plan_since(sandbox_cgroup_cpu_ns(cgroup->cpu, cgroup->unified), result->before_ns);
-	/* It may have ended, or reached RLIMIT_CPU, before the next poll. */
-	uint64_t cpu_limit = child->plan->limits.cpu_ns;
-	if (report->limit == SANDBOX_LIMIT_NONE && cpu_limit && report->cpu_ns >= cpu_limit)
-		report->limit = SANDBOX_LIMIT_CPU;
-	if (reached_processes(child->plan, report->limit))
-		report->hits |= 1u << SANDBOX_LIMIT_PROCESSES;
-	if (!child->has_cgroup)
-		return;
-	uint64_t peak = sandbox_cgroup_memory_peak(cgroup);
-	report->memory_peak = peak ? peak : report->memory_peak;
-	if (report->limit == SANDBOX_LIMIT_NONE && sandbox_cgroup_oom_kills(cgroup))
-		report->limit = SANDBOX_LIMIT_MEMORY;
-	if (sandbox_cgroup_forks_refused(cgroup))
-		report->hits |= 1u << SANDBOX_LIMIT_PROCESSES;
-}
-
-static void
-report_message(const struct sandbox_child *child, int status, struct sandbox_report *report)
-{
-	const struct sandbox_result *result = &child->plan->result;
-	if (result->finished || report->limit != SANDBOX_LIMIT_NONE)
-		return;
-	bool path = result->failed_path[0];
-	if (result->failed[0])
-		(void)snprintf(report->message, sizeof(report->message), "The sandbox could not %.60s%s%.120s%s: %s.",
-			result->failed, path ? " `" : "", result->failed_path, path ? "`" : "", strerror(result->failed_errno));
-	else
-		(void)snprintf(report->message, sizeof(report->message),
-			"The sandbox's init ended before its report, with %s %d.", WIFSIGNALED(status) ? "signal" : "status",
-			WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-}
-
 int
 sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct kettle_error *err)
 {
@@ -634,24 +728,10 @@ sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct 
 	sandbox->reaped = true;
 	leave_group(sandbox);
 	(void)sandbox_out_fd(sandbox);
-	const struct sandbox_result *result = &child->plan->result;
-	struct sandbox_report report = {
-		.started = result->started,
-		.limit = (enum sandbox_limit)result->limit,
-		.protections = child->plan->protections & ~(result->unlocked ? SANDBOX_LOCKS : 0u),
-		.warm = result->begun,
-		.layered = result->layered,
-	};
-	report_end(result, &report);
-	report_most(child->plan, &report);
-	report_usage(child, &usage, &report);
-	report.lost = report.started && !result->finished && report.limit == SANDBOX_LIMIT_NONE && WIFSIGNALED(status) &&
-				  (child->plan->protections & SANDBOX_PID);
-	report_message(child, status, &report);
+	sandbox_report_make(child, status, &usage, ret_report);
 	if (child->has_cgroup)
 		sandbox_cgroup_remove(&child->cgroup);
 	child->has_cgroup = false;
-	*ret_report = report;
 	return 0;
 }
 
@@ -673,5 +753,5 @@ sandbox_free(struct sandbox *sandbox)
 	sandbox_drop_out(sandbox);
 	if (sandbox->usage >= 0)
 		close(sandbox->usage);
-	free(sandbox);
+	free_all(sandbox->key, sandbox);
 }

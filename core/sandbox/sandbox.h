@@ -58,6 +58,7 @@ struct sandbox_report {
 	uint64_t most[SANDBOX_LIMIT_COUNT]; /* the values of the limits that the sandbox enforces; CPU in ns; else 0 */
 	unsigned protections;               /* those in force */
 	bool warm;                          /* it started as a copy of a warm process */
+	bool prepared;                      /* its device was open before the run was known (sandbox_prepare) */
 	bool layered;                       /* sandbox_cache_fd has only the payload's own files; else all of the cache */
 	char message[256];                  /* a sentence if it was not started or the sandbox ended it; else empty */
 };
@@ -120,6 +121,26 @@ void sandbox_warm_free(struct sandbox_warm *warm);
  * [one thread: the owner's; init dies when that thread ends]
  */
 int sandbox_start(const struct sandbox_config *config, struct sandbox **ret_sandbox, struct kettle_error *err);
+
+/*
+ * A sandbox that is prepared for one run: its payload has given up its privileges and opened its device, runs trusted
+ * code alone, and waits. Of the config, what concerns the job is not used (file, argv and envp unless there is no
+ * `warm`: then the file must do as prepared_wire.h says; job_dir, cache, fds, keep; binds below /job). Until
+ * sandbox_resume it is only for sandbox_look_prepared, sandbox_control_fd, sandbox_pid, sandbox_prepared_key and
+ * sandbox_free. KETTLE_EUNAVAIL: this machine or this config does not allow it.
+ */
+int sandbox_prepare(const struct sandbox_config *config, struct sandbox **ret_sandbox, struct kettle_error *err);
+/* Readable when sandbox_look_prepared may return something new. Owned by the sandbox. */
+int sandbox_control_fd(const struct sandbox *sandbox);
+/* 1: it is ready; 0: it opens the device; or KETTLE_EUNAVAIL: it has ended, and err has the reason. */
+int sandbox_look_prepared(struct sandbox *sandbox, struct kettle_error *err);
+/* All that a run must have in common with a prepared sandbox. New string. */
+char *sandbox_prepared_key(const struct sandbox_config *config);
+/*
+ * Starts the run in a prepared sandbox, as sandbox_start does. KETTLE_EUNAVAIL: it is not ready, or was prepared for
+ * another key. After a failure it is of no more use.
+ */
+int sandbox_resume(struct sandbox *sandbox, const struct sandbox_config *config, struct kettle_error *err);
 
 /* Readable once init, and with it every process of the sandbox, has ended. Owned by the sandbox. */
 int sandbox_pidfd(const struct sandbox *sandbox);

@@ -222,17 +222,27 @@ sandbox_spawn_child(const struct sandbox_spawn *how, struct sandbox_child *ret_c
 }
 
 int
-sandbox_spawn_release(
-	struct sandbox_child *child, const struct sandbox_fd *fds, const int *keep, int usage, struct kettle_error *err)
+sandbox_spawn_open(struct sandbox_child *child, struct kettle_error *err)
+{
+	if (send_message(child, SANDBOX_OPEN, 0) == 0)
+		return 0;
+	return kettle_fail(err, KETTLE_EIO, "The sandbox exited before it started: %s.", strerror(errno));
+}
+
+int
+sandbox_spawn_release(struct sandbox_child *child, int run, const struct sandbox_fd *fds, const int *keep, int usage,
+	struct kettle_error *err)
 {
 	const struct sandbox_plan *plan = child->plan;
 	int list[SANDBOX_MESSAGE_FDS];
 	char message = SANDBOX_GO;
+	size_t count = 0;
+	if (run >= 0)
+		list[count++] = run;
 	for (size_t i = 0; i < plan->fds_count; i++)
-		list[i] = fds[i].fd;
+		list[count++] = fds[i].fd;
 	for (size_t i = 0; i < plan->keep_count; i++)
-		list[plan->fds_count + i] = keep[i];
-	size_t count = plan->fds_count + plan->keep_count;
+		list[count++] = keep[i];
 	if (plan->grouped)
 		list[count++] = usage;
 	if (sandbox_message_send(child->control, &message, 1, list, count) == 0)

@@ -29,9 +29,14 @@ struct sandbox_spawn {
 
 /* Makes an init that waits for SANDBOX_GO. The caller releases it with sandbox_spawn_end. */
 int sandbox_spawn_child(const struct sandbox_spawn *how, struct sandbox_child *ret_child, struct kettle_error *err);
-/* Sends SANDBOX_GO with the descriptors (fds, then keep, then that of a group's usage). The plan must be complete. */
-int sandbox_spawn_release(
-	struct sandbox_child *child, const struct sandbox_fd *fds, const int *keep, int usage, struct kettle_error *err);
+/* Makes a prepared sandbox open its device. The plan must be complete but for the job. */
+int sandbox_spawn_open(struct sandbox_child *child, struct kettle_error *err);
+/*
+ * Sends SANDBOX_GO with the descriptors (`run` unless it is -1, fds, then keep, then that of a group's usage). The plan
+ * must be complete.
+ */
+int sandbox_spawn_release(struct sandbox_child *child, int run, const struct sandbox_fd *fds, const int *keep,
+	int usage, struct kettle_error *err);
 /* Blocks until init has ended. `ret_usage` is that of wait4. Returns the wait status. */
 int sandbox_spawn_reap(struct sandbox_child *child, struct rusage *ret_usage);
 /* Kills init. */

@@ -3,12 +3,16 @@
 /*
  * Keys: count, init (what nvmlInit gives), lost (a GPU that does not answer), used (MiB), reasons, thermal_ns, hot_ns and
  * brake_ns (heat and power brake, by the hardware), power_ns, pid (of another process), set (MHz of applications), limit
- * (mW), ecc (0: off), corrected and uncorrected (errors), mig, persistence, hang (nvmlInit never comes back). Written from
+ * (mW), ecc (0: off), corrected and uncorrected (errors), mig, persistence, hang (nvmlInit never comes back), drivers (MiB of each process that
+ * has a library of the folder FAKE_NVML_DRIVER loaded). Written from
  * the documented interface, not from kettle-gpu.
  */
 #include <config.h>
 
+#include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -213,10 +217,45 @@ nvmlDeviceGetViolationStatus(nvmlDevice_t device, int policy, unsigned long long
 	return SUCCESS;
 }
 
+/* Whether a process has a file below FAKE_NVML_DRIVER loaded. */
+static bool
+has_driver(const char *pid)
+{
+	char path[64], line[4096];
+	const char *folder = getenv("FAKE_NVML_DRIVER");
+	bool found = false;
+	(void)snprintf(path, sizeof(path), "/proc/%.20s/maps", pid);
+	FILE *maps = folder ? fopen(path, "re") : NULL;
+	while (maps && !found && fgets(line, sizeof(line), maps))
+		found = strstr(line, folder) != NULL;
+	if (maps)
+		(void)fclose(maps);
+	return found;
+}
+
+/* Lists the processes that have the driver loaded, each with so much memory. */
+static int
+list_drivers(uint64_t bytes, unsigned *count, struct process_info *infos)
+{
+	unsigned most = *count;
+	DIR *processes = opendir("/proc");
+	struct dirent *entry;
+	*count = 0;
+	while (processes && (entry = readdir(processes)) && *count < most)
+		if (strspn(entry->d_name, "0123456789") == strlen(entry->d_name) && has_driver(entry->d_name))
+			infos[(*count)++] = (struct process_info){.pid = (unsigned)atoi(entry->d_name), .used = bytes};
+	if (processes)
+		(void)closedir(processes);
+	return SUCCESS;
+}
+
 int
 nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned *count, struct process_info *infos)
 {
 	unsigned long long pid = state_number("pid", device->index, 0);
+	uint64_t drivers = state_number("drivers", device->index, 0);
+	if (drivers && *count > 0)
+		return list_drivers(drivers * MIB, count, infos);
 	if (pid && *count < 1)
 		return INSUFFICIENT_SIZE;
 	*count = pid ? 1 : 0;

@@ -14,6 +14,7 @@
 #include "base/json_access.h"
 #include "exec/machine/machine.h"
 #include "exec/plan/plan.h"
+#include "exec/warm/prepared.h"
 #include "sandbox/record.h"
 
 static int
@@ -84,6 +85,13 @@ static json_t *
 greet_gpus(const struct exec_context *exec)
 {
 	json_t *list = json_deep_copy(json_object_get(exec->gpus, "gpus"));
+	AUTO_JSON json_t *prepared = prepared_all(exec->warm);
+	json_object_each(prepared, name, pids) {
+		const struct gpu named = gpu_find(exec->gpus, name);
+		json_array_each(list, one)
+			if (named.json && json_equal(one, (json_t *)named.json))
+				gpu_take_prepared(one, pids, exec->config.gpu_prepared_bytes);
+	}
 	bool idle = list && !exec->gpus_used && exec_context_is_idle(exec);
 	json_array_each(list, one) {
 		struct gpu gpu = gpu_of(one);

@@ -126,6 +126,12 @@ lease_look(struct job *job, enum lease_state state, void (*looked)(void *job))
 		return false;
 	if (lease->watch.idle)
 		json_object_update(lease->watch.idle, job->exec->idle);
+	json_decref(lease->watch.prepared);
+	lease->watch.prepared = json_object();
+	for (size_t i = 0; i < lease->watch.gpus.count; i++) {
+		const char *gpu = lease->watch.gpus.list[i];
+		json_object_set_new(lease->watch.prepared, gpu, prepared_pids(job->exec->warm, gpu));
+	}
 	enter(lease, state);
 	work_start(&lease->work, job->exec->loop, look_run, looked, job);
 	return true;
@@ -315,5 +321,5 @@ device_lease_close(struct job *job)
 	give_back(job);
 	free_all(lease->locks, lease->names, lease->slots);
 	strings_free(&lease->watch.gpus);
-	json_decref_all(lease->watch.idle, lease->reading, lease->faults, lease->unfit);
+	json_decref_all(lease->watch.idle, lease->watch.prepared, lease->reading, lease->faults, lease->unfit);
 }

@@ -18,6 +18,7 @@
 #include "exec/util/collect_outputs.h"
 #include "exec/util/strings.h"
 #include "exec/util/work.h"
+#include "exec/warm/prepared.h"
 #include "exec/warm/warm.h"
 #include "sandbox/sandbox.h"
 
@@ -137,6 +138,7 @@ enum process_stream { PROCESS_STDOUT, PROCESS_STDERR, PROCESS_RESULT, PROCESS_ST
 
 struct process_config {
 	struct sandbox_config sandbox; /* fds: without 0, 1, 2 and the result channel */
+	struct sandbox *prepared;      /* a sandbox in which the run may start; taken; NULL: none */
 	uint64_t wall_ns; /* extended for a process with a nice value while other processes leave its cores no time */
 	uint64_t output_limit;
 	struct result *result; /* NULL: there is no result channel (STEP_FD_RESULT); borrowed until the end */
@@ -360,6 +362,7 @@ struct step_process {
 	struct warm_waiter warm; /* the warm process that it may begin from */
 	struct process process;
 	bool running;
+	bool prepared; /* it was to start in a prepared sandbox */
 };
 
 /* The process that the submission is in, of a struct step: the only one, or the solver. */
@@ -457,7 +460,11 @@ struct step {
 	const struct step_process *limited; /* the process that reached it; NULL: none */
 
 	struct step_jit jit;
-	unsigned warm_requests; /* how often warm processes were looked for, since the start or restart */
+	struct prepared_waiter opening; /* for a process that opens the step's GPUs */
+	bool awaited;                   /* it has waited for that */
+	bool uses_gpus;                 /* its processes run on them */
+	bool unprepared;                /* a prepared process failed it, so it starts without */
+	unsigned warm_requests;         /* how often warm processes were looked for, since the start or restart */
 	struct build_waiter slot;
 	struct build_inflight flight;
 	struct work work;

@@ -481,6 +481,17 @@ find_channel(struct step *step, size_t index)
 	return result->values ? result : NULL;
 }
 
+/* A sandbox in which the step's GPUs are open already; NULL: there is none for such a run. */
+static struct sandbox *
+find_prepared(struct step_process *process, const struct sandbox_config *config)
+{
+	const struct step *step = process->step;
+	bool may = step->plan->device > 0 && step->count == 1 && !step->unprepared;
+	struct sandbox *found = may ? prepared_take(process->warm.process, &step->visible, config) : NULL;
+	process->prepared = found != NULL;
+	return found;
+}
+
 /* Starts one process. Everything that config points to is freed when this returns. */
 static void
 launch(struct step_process *process, size_t index, const struct referee_link *link, void (*ended)(void *arg),
@@ -540,6 +551,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	if (process == STEP_SOLVER(step))
 		jit_describe(step, &config.sandbox.cache);
 	process->running = true;
+	config.prepared = find_prepared(process, &config.sandbox);
 	process_start(&process->process, exec->loop, &config, ended, on_lost, process);
 	warm_after_start(STEAL(process->warm.process));
 }
@@ -646,6 +658,21 @@ request_warm(struct step_process *process, void (*again)(void *arg))
 	return warm_request(step->job->exec->warm, &key, &process->warm);
 }
 
+/* Waits once for a process that is opening the step's GPUs for such a run. */
+static bool
+await_prepared(struct step *step, void (*again)(void *arg))
+{
+	struct warm_waiter *warm = &step->processes[0].warm;
+	if (step->plan->device == 0 || step->count > 1 || step->awaited || step->unprepared)
+		return false;
+	step->opening.ended = again;
+	step->opening.arg = step;
+	step->awaited = prepared_await(warm->process, &step->visible, &step->opening);
+	if (step->awaited)
+		warm_hold(warm);
+	return step->awaited;
+}
+
 /*
  * A warm process can be used only in the turn of the loop in which it was found. So what one process of the step has
  * found is held, lest it make room for that of the other, and requested again after the other's wait. Where checks of the
@@ -656,7 +683,8 @@ bool
 launch_request_warm(struct step *step, void (*again)(void *arg))
 {
 	bool waits = false;
-	if (step->count == 1 && step->warm_requests > 0 && !step->processes[0].warm.again)
+	const struct warm_waiter *only = &step->processes[0].warm;
+	if (step->count == 1 && step->warm_requests > 0 && !only->again && !only->holds)
 		return false;
 	for (size_t i = step->count; i-- > 0;) {
 		struct warm_waiter *warm = &step->processes[i].warm;
@@ -669,7 +697,7 @@ launch_request_warm(struct step *step, void (*again)(void *arg))
 	}
 	for (size_t i = 0; !waits && i < step->count; i++)
 		warm_let_go(&step->processes[i].warm);
-	return waits;
+	return waits || await_prepared(step, again);
 }
 
 int

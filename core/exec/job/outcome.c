@@ -252,13 +252,13 @@ describe_process(const struct step_process *process)
 	bool ran = report->started;
 	uint64_t wall = ran && report->end_ns > report->start_ns ? report->end_ns - report->start_ns : 0;
 	AUTO_FREE char *command = outcome_command(&process->plan->argv, COMMAND_MAX);
-	return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:i, s:o, s:o, s:o*}", "command", json_writer_text(command),
-		"exit", ran && report->signal == 0 ? json_integer(report->exit_status) : json_null(), "signal",
-		ran && report->signal != 0 ? json_integer(report->signal) : json_null(), "start_ns",
+	return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:i, s:o, s:o, s:o*, s:o*}", "command",
+		json_writer_text(command), "exit", ran && report->signal == 0 ? json_integer(report->exit_status) : json_null(),
+		"signal", ran && report->signal != 0 ? json_integer(report->signal) : json_null(), "start_ns",
 		(json_int_t)report->start_ns, "wall_ns", (json_int_t)wall, "cpu_ns", (json_int_t)report->cpu_ns, "memory_peak",
 		(json_int_t)report->memory_peak, "left_behind", (int)report->left_behind, "stdout",
 		capture_json(&process->process.output[0]), "stderr", capture_json(&process->process.output[1]), "warm",
-		report->warm ? json_true() : NULL);
+		report->warm ? json_true() : NULL, "prepared", report->prepared ? json_true() : NULL);
 }
 
 static json_t *

@@ -334,8 +334,12 @@ launch(struct process *process, uv_loop_t *loop, const struct process_config *co
 		fds[count++] = config->sandbox.fds[i];
 	sandbox.fds = fds;
 	sandbox.fds_count = count;
-	if (rc == 0)
+	struct sandbox *prepared = config->prepared;
+	if (rc == 0 && prepared && sandbox_resume(prepared, &sandbox, NULL) == 0)
+		process->sandbox = STEAL(prepared);
+	else if (rc == 0)
 		rc = sandbox_start(&sandbox, &process->sandbox, &process->error);
+	sandbox_free(prepared);
 	/* Tries again without the warm process. */
 	if (rc == KETTLE_EUNAVAIL && sandbox.warm) {
 		sandbox.warm = NULL;

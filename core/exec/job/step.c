@@ -178,6 +178,7 @@ step_end(struct step *step, enum step_state state)
 	step->state = state;
 	for (size_t i = 0; i < step->count; i++)
 		warm_cancel_request(&step->processes[i].warm);
+	prepared_cancel(&step->opening);
 	build_slots_release(&job->exec->builds, &step->slot);
 	build_slots_end(&job->exec->builds, &step->flight);
 	take_profile(step);
@@ -362,6 +363,7 @@ again_done(void *arg)
 	}
 	/* It requests warm processes anew, and may have to wait for them. */
 	step->warm_requests = 0;
+	step->awaited = false;
 	enter(step, STEP_QUEUED);
 	step_start(step);
 }
@@ -394,11 +396,35 @@ on_looked(void *arg)
 	do_work(step, step_files_reset, again_done);
 }
 
+/* Other steps may open the GPUs, since no process of this one runs on them. */
+static void
+leave_gpus(struct step *step)
+{
+	if (step->uses_gpus)
+		prepared_end_use(step->job->exec->warm, &step->visible);
+	step->uses_gpus = false;
+}
+
+/* Whether a prepared process was gone when the run came, so that nothing of it has begun. */
+static bool
+was_unprepared(const struct step *step)
+{
+	const struct process *process = &step->processes[0].process;
+	return step->processes[0].prepared && !step->unprepared && !is_over(step) && process->error.code == 0 &&
+		   !process->report.started;
+}
+
 /* All processes have ended: collects the step's files if they count. */
 static void
 all_ended(struct step *step)
 {
 	struct exec_context *exec = step->job->exec;
+	leave_gpus(step);
+	if (was_unprepared(step)) {
+		step->unprepared = true;
+		do_work(step, step_files_reset, again_done);
+		return;
+	}
 	failpoint("exec.ended");
 	step->state = step->error.code != 0 ? STEP_ERROR : outcome_judge(step);
 	step->collect = step->state == STEP_PASSED;
@@ -488,12 +514,16 @@ step_start(void *arg)
 		result_open(&step->profiled, step->processes[1].limits.result, &(struct strings){0}, NULL, step);
 	enter(step, STEP_RUNNING);
 	int rc = launch_secret(step, &step->error);
+	step->uses_gpus = step->plan->device > 0;
 	if (rc == 0)
 		rc = launch_step(step, process_ended, process_lost, &step->error);
 	failpoint("exec.running");
 	if (rc != 0) {
+		leave_gpus(step);
 		step->error.code = rc;
 		step_end(step, STEP_ERROR);
+	} else if (step->uses_gpus) {
+		prepared_begin_use(step->job->exec->warm, &step->visible);
 	}
 }
 

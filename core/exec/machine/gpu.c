@@ -211,8 +211,41 @@ gpu_fitness_add(json_t *json, bool idle)
 	json_object_set_new(json, "remarks", remarks);
 }
 
+/* The index of a process in a list; -1: it is not there. */
+static ssize_t
+find_process(const json_t *processes, json_int_t pid)
+{
+	json_array_each_at(processes, i, process)
+		if (member_int(process, "pid") == pid)
+			return (ssize_t)i;
+	return -1;
+}
+
+void
+gpu_take_prepared(json_t *json, const json_t *pids, uint64_t most)
+{
+	json_t *processes = json_object_get(json, "processes");
+	size_t unknown = 0, known = 0;
+	uint64_t bytes = 0;
+	json_array_each(pids, pid) {
+		ssize_t at = find_process(processes, json_integer_value(pid));
+		json_int_t memory = at < 0 ? 0 : member_int(json_array_get(processes, (size_t)at), "memory");
+		bytes += memory > 0 ? (uint64_t)memory : most;
+		known += at >= 0;
+		unknown += at < 0;
+		if (at >= 0)
+			(void)json_array_remove(processes, (size_t)at);
+	}
+	/* In a container the driver may list them under numbers of the machine. */
+	for (; known == 0 && unknown > 0 && json_array_size(processes) > 0; unknown--)
+		(void)json_array_remove(processes, 0);
+	if (bytes > 0)
+		json_object_set_new(json, "prepared", json_integer((json_int_t)bytes));
+}
+
 bool
 gpu_is_occupied(const struct gpu *gpu, const json_t *idle, uint64_t left)
 {
-	return idle && gpu->used > 0 && (uint64_t)gpu->used > (uint64_t)json_integer_value(idle) + left;
+	uint64_t prepared = (uint64_t)member_int(gpu->json, "prepared");
+	return idle && gpu->used > 0 && (uint64_t)gpu->used > (uint64_t)json_integer_value(idle) + left + prepared;
 }

@@ -92,6 +92,10 @@ gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading, json_t *unfit
 		struct kettle_error failed = {0};
 		json_decref(STEAL(*ret_reading));
 		(void)gpu_read(watch->config, ret_reading, &failed);
+		json_object_each(watch->prepared, name, pids) {
+			struct gpu gpu = gpu_find(*ret_reading, name);
+			gpu_take_prepared((json_t *)gpu.json, pids, watch->config->gpu_prepared_bytes);
+		}
 		json_object_clear(faults);
 		json_object_clear(unfit);
 		if (!find_faults(watch, *ret_reading, &failed, faults, unfit) || time_monotonic_ns() > limit)

@@ -56,6 +56,7 @@ struct execconfig {
 	json_t *reports;      /* all values that report has had */
 	const char *gpu_helper, *gpu_nvml, *gpu_rocm_smi; /* NULL: the default */
 	uint64_t gpu_max_residual_bytes;                  /* bytes of a GPU that may stay in use */
+	uint64_t gpu_prepared_bytes;                      /* bytes of a GPU that a process which waits for a run may hold */
 	char *file;                                       /* the file that was read; NULL: only defaults */
 	char *state, *locks;
 	struct cores build_cores; /* empty: those that no device uses */
@@ -191,11 +192,12 @@ const char *tool_query_line(struct command *command);
 
 /* ---- gpu.c: this machine's GPUs, as kettle-gpu reports them, and what slowed them between two readings ---- */
 
-#define GPU_FREE_MS 5000                     /* for a driver to free the memory of ended processes */
-#define GPU_COOL_MS 10000                    /* for a throttled GPU to recover before its step is repeated */
-#define GPU_POLL_MS 100                      /* between two readings in these times */
-#define GPU_LEFT_BYTES (UINT64_C(256) << 20) /* bytes in use above the idle value that are allowed */
-#define GPU_SLOWED_NS 1000000                /* how long a GPU may be slowed between two readings */
+#define GPU_FREE_MS 5000                       /* for a driver to free the memory of ended processes */
+#define GPU_COOL_MS 10000                      /* for a throttled GPU to recover before its step is repeated */
+#define GPU_POLL_MS 100                        /* between two readings in these times */
+#define GPU_LEFT_BYTES (UINT64_C(256) << 20)   /* bytes in use above the idle value that are allowed */
+#define GPU_PREPARED_BYTES (UINT64_C(1) << 30) /* that a process which waits for a run may hold, by default */
+#define GPU_SLOWED_NS 1000000                  /* how long a GPU may be slowed between two readings */
 
 /*
  * Whether the machine may have GPUs: there is a driver's control node, or exec.yml or the environment (KETTLE_NVML,
@@ -241,7 +243,15 @@ void gpu_unfit(const struct gpu *gpu, bool idle, json_t *causes);
 void gpu_remarks(const struct gpu *before, const struct gpu *after, json_t *remarks);
 /* Adds "unfit" and "remarks" to an object of a reading, by this reading alone; idle as in gpu_unfit. [any] */
 void gpu_fitness_add(json_t *json, bool idle);
-/* Whether more memory is in use than `left` bytes above the idle value (a number; NULL: false). [any] */
+/*
+ * Takes processes of this kettle-exec that wait on a GPU (their numbers) out of its object in a reading, and sets
+ * "prepared", the bytes that they hold: as the driver says, or `most` for one that it does not list under that number.
+ * [any]
+ */
+void gpu_take_prepared(json_t *json, const json_t *pids, uint64_t most);
+/*
+ * Whether more memory is in use than `left` bytes above the idle value (a number; NULL: false) and "prepared". [any]
+ */
 bool gpu_is_occupied(const struct gpu *gpu, const json_t *idle, uint64_t left);
 
 /* ---- gpu_nodes.c: GPUs in a sandbox: device nodes, and the variables that name them ---- */
@@ -265,6 +275,7 @@ struct gpuwatch {
 	struct strings gpus; /* indices or UUIDs */
 	json_t *idle;        /* UUID → bytes in use when idle; NULL: other jobs use them, too */
 	bool score;          /* they must be fit to score */
+	json_t *prepared;    /* GPU → numbers of processes that wait on it for a run; NULL: there are none */
 };
 
 /*

@@ -428,6 +428,7 @@ open_warm(struct serve *serve, const char *memory)
 		.build = serve->exec.build,
 		.spool = serve->exec.spool.dir,
 		.section = json_object_get(serve->exec.config.root, "warm"),
+		.config = &serve->exec.config,
 		.memory = memory,
 		.locks = &serve->exec.locks});
 }

@@ -19,9 +19,8 @@
 #define PATHS_MAX 4096           /* paths that are watched for changes */
 #define GROWTH_BYTES (64u << 20) /* allowed growth, besides half of the initial memory */
 
-/* The resident bytes of a process; *ret_own: those that no file backs. 0: the process is gone. */
-static uint64_t
-memory_of(pid_t pid, uint64_t *ret_own)
+uint64_t
+warm_memory_of(pid_t pid, uint64_t *ret_own)
 {
 	char path[64];
 	AUTO_FREE char *text = NULL;
@@ -213,7 +212,7 @@ warm_work_stamp(void *arg)
 		if (*path && json_array_size(process->paths) < PATHS_MAX)
 			json_array_append_new(process->paths, json_pack("[s, I]", path, stamp_of(path)));
 	struct stat image;
-	process->memory = memory_of(process->child.pid, &process->bytes);
+	process->memory = warm_memory_of(process->child.pid, &process->bytes);
 	if (process->image.memory && fstat(process->image.fd, &image) == 0)
 		process->bytes += (uint64_t)image.st_blocks * 512;
 	if (process->order.recipes.count > 0)
@@ -228,7 +227,7 @@ warm_work_snapshot(void *arg)
 	json_array_each(process->paths, entry)
 		if (stamp_of(json_string_value(json_array_get(entry, 0))) != json_integer_value(json_array_get(entry, 1)))
 			process->changed = true;
-	uint64_t own, memory = memory_of(process->child.pid, &own);
+	uint64_t own, memory = warm_memory_of(process->child.pid, &own);
 	if (memory == 0 || memory > process->memory + process->memory / 2 + GROWTH_BYTES)
 		process->changed = true;
 }

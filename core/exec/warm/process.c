@@ -138,6 +138,7 @@ warm_end(struct warm_process *process, enum state state)
 	pid_t victim = process->state == STARTING ? -process->child.pid : process->child.pid;
 	process->state = state;
 	process->paused = false;
+	prepared_forget(process->pool, process);
 	retire(process->pool->setup.loop, STEAL(process->sandbox));
 	image_remove(&process->image);
 	if (process->running)

@@ -85,6 +85,7 @@ warm_pool_open(const struct warm_setup *setup)
 	warm->recipe_ms = seconds ? (unsigned)json_integer_value(seconds) * 1000 : 0;
 	(void)uv_timer_init(setup->loop, &warm->later);
 	warm->later.data = warm;
+	prepared_open(warm);
 	return warm;
 }
 
@@ -104,6 +105,7 @@ warm_free(struct warm *warm)
 		warm_free_process(warm->list);
 	}
 	free_all(warm->module, warm->stand_in);
+	prepared_free(warm);
 	strings_free(&warm->entitled);
 	warm_free_backoffs(warm);
 	free(warm);
@@ -113,6 +115,7 @@ void
 warm_pool_close(struct warm *warm)
 {
 	warm->closing = true;
+	prepared_close(warm);
 	uv_close((uv_handle_t *)&warm->later, NULL);
 	for (struct warm_process *process = warm->list, *next; process; process = next) {
 		next = process->next;
@@ -124,6 +127,7 @@ warm_pool_close(struct warm *warm)
 void
 warm_pool_drop(struct warm *warm)
 {
+	prepared_forget(warm, NULL);
 	for (struct warm_process *process = warm->list, *next; process; process = next) {
 		next = process->next;
 		if (process->state != ENDING && !process->waits)
@@ -243,12 +247,14 @@ warm_make_room_for(struct warm_process *process)
 {
 	struct warm *warm = process->pool;
 	for (;;) {
-		uint64_t bytes = process->bytes;
+		uint64_t bytes = process->bytes + prepared_bytes(warm);
 		for (const struct warm_process *other = warm->list; other; other = other->next)
 			bytes += other->state == READY_TO_COPY ? other->bytes : 0;
 		struct warm_process *least = least_requested(warm, READY_TO_COPY, process);
 		if (bytes <= warm->max_bytes)
 			return true;
+		if (prepared_give_up(warm))
+			continue;
 		if (!least)
 			return process->bytes <= warm->max_bytes;
 		end_least(warm, least);
@@ -455,6 +461,8 @@ warm_prepare(struct warm *warm)
 	for (size_t i = 0; i < ARRAY_SIZE(latest); i++)
 		if (latest[i] && sandbox_warm_works(latest[i]->sandbox))
 			sandbox_warm_prepare(latest[i]->sandbox, warm->setup.machine);
+	if (warm)
+		prepared_fill(warm);
 }
 
 /* The recipes of the process: those for which nothing is installed (absent), or the others. New reference. */
@@ -477,10 +485,11 @@ warm_describe(const struct warm *warm)
 	for (const struct warm_process *process = warm ? warm->list : NULL; process; process = process->next)
 		if (process->state != ENDING)
 			json_array_append_new(
-				list, json_pack("{s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I}", "tool", process->order.name, "modules",
+				list, json_pack("{s:s, s:o, s:o, s:o, s:s, s:I, s:I, s:I, s:i}", "tool", process->order.name, "modules",
 						  strings_json(&process->order.modules), "recipes", recipes_of(process, false), "absent",
 						  recipes_of(process, true), "state", states[process->state], "memory",
 						  (json_int_t)(process->state == READY_TO_COPY ? process->bytes : 0), "disk",
-						  (json_int_t)warm_layer_bytes(process->layer), "runs", (json_int_t)process->runs));
+						  (json_int_t)warm_layer_bytes(process->layer), "runs", (json_int_t)process->runs, "prepared",
+						  (int)prepared_count(process)));
 	return list;
 }

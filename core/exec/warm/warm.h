@@ -59,10 +59,11 @@ struct warm_setup {
 	uv_loop_t *loop;
 	struct json_writer *out; /* for `error` events; NULL: only warm_told has them */
 	struct sandbox_machine *machine;
-	const struct cores *build; /* cores for processes that have imported; may change */
-	const char *spool;         /* folder for their memory */
-	const json_t *section;     /* `warm` of exec.yml, or NULL */
-	const char *memory;        /* file that keeps the requests of steps over restarts; NULL: no process is kept ready */
+	const struct cores *build;       /* cores for processes that have imported; may change */
+	const char *spool;               /* folder for their memory */
+	const json_t *section;           /* `warm` of exec.yml, or NULL */
+	const struct execconfig *config; /* for processes that are prepared on GPUs; NULL: there are none */
+	const char *memory; /* file that keeps the requests of steps over restarts; NULL: no process is kept ready */
 	const struct devlock_table *locks; /* while another process holds one, only requests of steps start processes */
 };
 
@@ -119,7 +120,8 @@ void warm_after_start(struct warm_process *process);
 /*
  * Describes all processes: [{"tool", "modules", "recipes", "absent": recipes for which nothing is installed, "state":
  * "starting", "ready" or "failed", "memory": bytes of its own, and of its image if that is in memory, "disk": bytes
- * that its recipes compiled, "runs": that began with it}]. NULL is allowed. New reference.
+ * that its recipes compiled, "runs": that began with it, "prepared": copies that have opened a GPU and wait for a run}].
+ * NULL is allowed. New reference.
  */
 json_t *warm_describe(const struct warm *warm);
 /* The sentences of its `error` events; if there are many, the last ones. NULL is allowed. New reference. */

@@ -6,6 +6,7 @@
 #include "exec/build/build.h"
 #include "exec/util/work.h"
 #include "exec/warm/image.h"
+#include "exec/warm/prepared.h"
 #include "exec/warm/warm.h"
 
 /* Folders in `private`; confined processes have others (confine.c). */
@@ -93,6 +94,10 @@ struct warm {
 	struct recipe_backoff *refused;
 	struct strings told; /* subject and sentence, in turns */
 	bool closing;
+	struct prepared_place *places; /* GPUs on which processes are prepared */
+	enum warm_prepare prepare;
+	unsigned prepare_count; /* for the GPUs of a unit */
+	uv_timer_t prepared_watch;
 	struct strings entitled; /* keys of processes that cannot give up this process's rights */
 };
 
@@ -154,6 +159,8 @@ void warm_work_stamp(void *process);
 /* Whether the recorded state has changed: process->changed. */
 void warm_work_snapshot(void *process);
 void warm_work_remove(void *process);
+/* The resident bytes of a process; *ret_own: those that no file backs. 0: the process is gone. [any] */
+uint64_t warm_memory_of(pid_t pid, uint64_t *ret_own);
 /* The bytes of the layer's files. NULL is allowed. */
 uint64_t warm_layer_bytes(const struct warm_layer *layer);
 /* Frees a layer after the loop has ended, and leaves its files to the removal of the spool. NULL is allowed. */

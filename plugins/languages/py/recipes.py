@@ -40,7 +40,8 @@ class quiet_progress:
 
 
 def compile_with_torch():
-    """For CPUs only: the compiler opens a GPU if there is one, and a process that has opened a GPU cannot be copied."""
+    """For CPUs only: the compiler opens a GPU if there is one, and a process that has opened a GPU cannot be copied. (There
+    compile_on_gpu does it in each process that is prepared.)"""
     import torch
     import torch._inductor.config as config
 
@@ -64,6 +65,22 @@ def compile_with_torch():
         known = getattr(codecache, "_precompile_header", None)
         if known is not None:
             codecache._precompile_header = caches.translated(known)
+
+
+def compile_on_gpu():
+    """torch.compile on a GPU, in a process that has opened it and is never copied: compiles a function, and forgets it."""
+    import torch
+    import torch._inductor.config as config
+
+    def rehearsed(first, second):
+        return torch.relu(first + second).sum()
+    with config.patch(compile_threads=1), compiling(), quiet_progress():
+        for name in TORCH_COMPILER:
+            import_module("torch." + name)
+        torch.compile(rehearsed)(torch.zeros(8, device="cuda"), torch.zeros(8, device="cuda"))
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    torch._inductor.utils.clear_caches()
 
 
 def triton(target="cuda:80:32"):
@@ -115,5 +132,8 @@ def cute():
 
 # Recipes whose modules keep the paths of their caches where leave_folders does not find them, and make no folders.
 IMPORTS_SHOWN = {"jax"}
+# Recipes that are followed in processes that are prepared for one run, once the device is open; without one there is nothing
+# to do.
+DEVICE_RECIPES = {"torch.compile.gpu": compile_on_gpu}
 RECIPES = {"torch.compile": compile_with_torch, "torch.compiler": torch_compiler, "triton": triton, "jax": jax, "numba": numba,
            "cupy": cupy, "helion": helion, "cute": cute}

@@ -13,6 +13,9 @@
  * writes its reference count, and each first write to a page costs as much as a hundred lines of Python. So `park`
  * does once, without effect, what every start does.
  *
+ * `open_device` runs in a payload that is prepared for one run on a GPU: it makes the driver's context, and torch's. That
+ * payload is never copied, so it may do what recipes may not.
+ *
  * `become` leaves the C frames of the service with longjmp, sets signals, environment, random numbers and arguments,
  * and raises an exception that ends the -c text. The interpreter calls excepthook when no Python frame is left. The
  * extension's hook runs the script in the real __main__, so the script has no frame below it. At the end the
@@ -32,6 +35,7 @@
 #include <Python.h>
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -276,6 +280,93 @@ park(void *arg, const atomic_bool *wanted)
 	PyErr_Clear();
 }
 
+/* Functions of the drivers' libraries, whose headers are on no machine without them. */
+typedef int (*driver_init)(unsigned flags);
+typedef int (*driver_retain)(void **ret_context, int device);
+typedef int (*driver_free)(void *memory);
+
+/* The library's function; NULL: it has none, which is described. */
+static void *
+find_driver(const char *library, const char *name, char *ret_why, size_t size)
+{
+	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+	void *function = handle ? dlsym(handle, name) : NULL;
+	if (!function)
+		(void)snprintf(ret_why, size, "%s", handle ? name : dlerror());
+	return function;
+}
+
+static int
+check_driver(const char *name, int code, char *ret_why, size_t size)
+{
+	if (code != 0)
+		(void)snprintf(ret_why, size, "%s gives %d", name, code);
+	return code ? -1 : 0;
+}
+
+/* Makes the context that runtimes use on the first visible device. */
+static int
+open_cuda(char *ret_why, size_t size)
+{
+	static const char library[] = "libcuda.so.1";
+	void *context;
+	driver_init init = (driver_init)find_driver(library, "cuInit", ret_why, size);
+	driver_retain retain = init ? (driver_retain)find_driver(library, "cuDevicePrimaryCtxRetain", ret_why, size) : NULL;
+	if (!retain || check_driver("cuInit", init(0), ret_why, size))
+		return -1;
+	return check_driver("cuDevicePrimaryCtxRetain", retain(&context, 0), ret_why, size);
+}
+
+static int
+open_hip(char *ret_why, size_t size)
+{
+	/* Only development packages have the name without a number. */
+	static const char *const libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+	driver_init init = NULL;
+	driver_free release = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(libraries) && !release; i++) {
+		init = (driver_init)find_driver(libraries[i], "hipInit", ret_why, size);
+		release = init ? (driver_free)find_driver(libraries[i], "hipFree", ret_why, size) : NULL;
+	}
+	if (!release || check_driver("hipInit", init(0), ret_why, size))
+		return -1;
+	return check_driver("hipFree", release(NULL), ret_why, size);
+}
+
+/* The current exception as text. */
+static void
+describe_exception(char *ret_why, size_t size)
+{
+	PyObject *type = NULL, *value = NULL, *trace = NULL;
+	PyErr_Fetch(&type, &value, &trace);
+	PyObject *text = value ? PyObject_Str(value) : NULL, *bytes = text ? PyUnicode_AsUTF8String(text) : NULL;
+	(void)snprintf(ret_why, size, "%s", bytes ? PyBytes_AsString(bytes) : "an exception");
+	PyErr_Clear();
+	Py_XDECREF(bytes);
+	Py_XDECREF(text);
+	Py_XDECREF(type);
+	Py_XDECREF(value);
+	Py_XDECREF(trace);
+}
+
+/* Opens the device that the plan's variables name, in a payload that has no rights left. */
+static int
+open_device(void *arg, char *ret_why, size_t size)
+{
+	(void)arg;
+	const char *cuda = getenv("CUDA_VISIBLE_DEVICES"), *hip = getenv("HIP_VISIBLE_DEVICES");
+	if ((cuda && *cuda && open_cuda(ret_why, size)) || (hip && *hip && open_hip(ret_why, size)))
+		return -1;
+	PyObject *opened = warm_call("open_device", PyTuple_New(0));
+	if (!opened) {
+		describe_exception(ret_why, size);
+		return -1;
+	}
+	Py_DECREF(opened);
+	(void)fflush(NULL);
+	return 0;
+}
+
 static void __attribute__((noreturn)) become(void *arg, const char *file, char **argv, char **envp)
 {
 	(void)arg;
@@ -470,7 +561,8 @@ say_ready(int socket, PyObject *lines, int cache)
 static PyObject *
 serve(PyObject *self, PyObject *arguments)
 {
-	struct sandbox_zygote zygote = {.before = before, .after = warm_after, .park = park, .become = become};
+	struct sandbox_zygote zygote = {
+		.before = before, .after = warm_after, .park = park, .open = open_device, .become = become};
 	PyObject *names;
 	int socket, file;
 	(void)self;

@@ -13,6 +13,7 @@ import gc  # noqa: E402
 loaded = frozenset()  # names of the modules that every copy has
 packages = frozenset()  # their top-level packages
 requested = ()  # modules that the plan requests
+recipes = ()  # recipes that it requests, with their arguments
 CACHE = "out/cache"  # beginning of the variables of compilers' caches, as plans have them
 SHOWN_CACHE = "/job/" + CACHE  # the same folder as run.py names it
 # Said before each recipe and after the last one; ABSENT: the feature of the recipe before is not installed.
@@ -213,6 +214,8 @@ def is_installed(name):
 def follow_recipe(word, be_alone):
     """Follows a recipe. Raises if it leaves more than modules behind. False: its feature is not installed."""
     found = True
+    if word in DEVICE_RECIPES:
+        return is_installed(word.partition(".")[0])
     name, _, argument = word.partition("=")
     path, environment, limit = list(sys.path), dict(os.environ), sys.getrecursionlimit()
     try:
@@ -249,13 +252,21 @@ def say(owner, message):
         raise EOFError("kettle-exec has ended")
 
 
+def note_loaded():
+    """Notes the modules that are there before a script begins."""
+    global loaded, packages
+    loaded = frozenset(sys.modules)
+    packages = frozenset(name.partition(".")[0] for name in loaded)
+
+
 def load(words, be_alone, owner):
     """
     Imports modules, except those that are not installed, and follows recipes, whose words begin with `+`. Calls
     be_alone(NAME) after each, which raises if copies would differ from a fresh interpreter. Returns the paths of
     watched_files, one a line. owner: the socket that tells kettle-exec how far it is.
     """
-    global loaded, packages, requested, private_cache
+    global recipes, requested, private_cache
+    recipes = [word[1:] for word in words if word[0] == "+"]
     requested = [word for word in words if word[0] != "+"]
     own = {name: (os.environ[name], os.environ.pop("KETTLE_WARM_" + name)) for name in ("HOME", "TMPDIR")}
     private_cache = os.environ.pop("KETTLE_WARM_CACHE")
@@ -277,8 +288,7 @@ def load(words, be_alone, owner):
     os.environ.update({name: shown for name, (_, shown) in own.items()})
     leave_folders([*own.values(), (private_cache, SHOWN_CACHE)])
     private_cache = ""
-    loaded = frozenset(sys.modules)
-    packages = frozenset(name.partition(".")[0] for name in loaded)
+    note_loaded()
     lines = watched_files()
     gc.collect()
     gc.freeze()
@@ -334,6 +344,50 @@ def refresh():
     if tempfile is not None:
         tempfile.tempdir = tempfile._name_sequence = None
     fresh = True
+    return True
+
+
+def compile_on_device():
+    """Follows the recipes that need an open device. What they compile in a folder of their own is removed again."""
+    global private_cache
+    words = [word for word in recipes if word in DEVICE_RECIPES]
+    if not words:
+        return
+    import shutil
+    import tempfile
+    caches, private_cache = cache_variables(), tempfile.mkdtemp()
+    path, environment, limit = list(sys.path), dict(os.environ), sys.getrecursionlimit()
+    lead_caches(caches, private_cache)
+    try:
+        for word in words:
+            DEVICE_RECIPES[word]()
+    finally:
+        shutil.rmtree(private_cache, ignore_errors=True)
+        sys.path[:] = path
+        sys.setrecursionlimit(limit)
+        os.environ.clear()
+        os.environ.update(environment)
+        leave_folders([(private_cache, SHOWN_CACHE)])
+        tempfile.tempdir = None
+        private_cache = ""
+
+
+def open_device():
+    """Prepares the only run of this process on a device whose driver is open: loads what torch loads at its first use."""
+    torch = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_available():
+        torch.cuda.init()
+        (torch.zeros(8, device="cuda") + 1).sum().item()
+        compile_on_device()
+        gc.collect()
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        torch.cuda.reset_accumulated_memory_stats()
+        refresh()
+        note_loaded()
+    flush(sys.stdout)
+    flush(sys.stderr)
     return True
 
 

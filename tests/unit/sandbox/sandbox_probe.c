@@ -33,6 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "unit/sandbox/sandbox_ahead.h"
 #include "unit/sandbox/sandbox_hide.h"
 #include "unit/sandbox/sandbox_lock.h"
 
@@ -786,7 +787,7 @@ static const struct {
 	{"sizes", do_sizes}, {"requests", do_requests}, {"real-time", do_real_time}, {"i386", do_i386},
 	{"starve", do_starve}, {"cores", do_cores}, {"x32", do_x32}, {"sessions", do_sessions}, {"status", do_status},
 	{"signals", do_signals}, {"limits", do_limits}, {"connect-abstract", do_connect_abstract}, {"watches", do_watches},
-	{"connection", do_connection}, {"lock", do_lock}};
+	{"connection", do_connection}, {"lock", do_lock}, {"ahead", ahead_run}};
 
 int
 main(int argc, char **argv)

@@ -1,0 +1,630 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes that are prepared for one run on a GPU. */
+/*
+ * Theory of operation. A process that has opened a GPU cannot be copied, and opening one takes longer than many runs.
+ * So a copy of a warm interpreter is put into the sandbox of a run to come, gives up its rights, opens the GPU
+ * (core/sandbox/payload.c) and waits, for one run: it is used once, or ended.
+ *
+ * What is prepared follows the runs: for each set of GPUs the last requests are kept as they came, as many as may be
+ * prepared, and a process is prepared for each of them. A request ends with the warm process that its run began from, so
+ * nothing outlives an interpreter that no longer matches the disk, or a reload. With `prepare: idle` of exec.yml none
+ * is made while a run uses the GPUs or another kettle-exec holds a device, and a run that comes meanwhile waits for one
+ * that fits, which has a lead on it; one that does not fit is ended. Nothing a process does before its run counts
+ * against the run.
+ *
+ * A process that fails, ends or takes too long is told once, and for a while no other is made for these GPUs. Two
+ * readings bound what it holds: of its own memory, and of the GPU's. The checks of GPUs before and after jobs know these
+ * processes by their numbers (gpu_unfit, gpu_is_occupied).
+ */
+#include <config.h>
+
+#include "exec/warm/prepared.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/json_access.h"
+#include "base/list.h"
+#include "base/text.h"
+#include "base/xalloc.h"
+#include "exec/machine/machine.h"
+#include "exec/warm/warm_internal.h"
+
+#define BACKOFF_TIMES 6 /* that the delay after a failure doubles */
+#define MEMINFO_MAX 65536
+
+/* What a run needed, and the next one will: the parts of a config that do not depend on its job. */
+struct request {
+	struct warm_process *from;
+	char *key;
+	struct sandbox_config config;
+	struct sandbox_bind *binds;
+	struct strings texts; /* of the binds */
+	struct cores cores;
+};
+
+/* A set of GPUs. */
+struct prepared_place {
+	struct warm *warm;
+	struct prepared_place *next;
+	struct strings gpus;
+	unsigned used;                          /* steps whose processes run on them */
+	struct request *requests[PREPARED_MAX]; /* the last one first; NULL: none */
+	struct prepared_process *list;
+	uint64_t until_ns; /* after a failure */
+	unsigned failures;
+};
+
+enum prepared_state { OPENING, MEASURED, WAITING, GONE };
+
+struct prepared_process {
+	struct prepared_place *place;
+	struct prepared_process *next;
+	struct warm_process *from;
+	char *key;
+	enum prepared_state state;
+	struct sandbox *sandbox; /* NULL: a run has it */
+	pid_t pid;               /* the payload's; 0: not known */
+	uint64_t bytes;
+	uv_poll_t control;
+	uv_timer_t timer; /* for the opening, then for its age */
+	unsigned handles; /* open ones, and work */
+	struct work work;
+	json_t *reading; /* belongs to the work while it runs */
+	struct prepared_waiter *wait;
+};
+
+static bool
+is_same(const struct strings *a, const struct strings *b)
+{
+	bool same = a->count == b->count;
+	for (size_t i = 0; same && i < a->count; i++)
+		same = strcmp(a->list[i], b->list[i]) == 0;
+	return same;
+}
+
+/* The entry for these GPUs; NULL: nothing is prepared for them. */
+static struct prepared_place *
+find_place(struct warm *warm, const struct strings *gpus)
+{
+	struct prepared_place *place = warm ? warm->places : NULL;
+	while (place && !is_same(&place->gpus, gpus))
+		place = place->next;
+	return place;
+}
+
+static struct prepared_place *
+make_place(struct warm *warm, const struct strings *gpus)
+{
+	struct prepared_place *place = find_place(warm, gpus);
+	if (place || !warm || warm->closing || warm->prepare == WARM_PREPARE_OFF || gpus->count == 0)
+		return place;
+	place = xcalloc(1, sizeof(*place));
+	place->warm = warm;
+	strings_add_all(&place->gpus, gpus);
+	LIST_APPEND(warm->places, place);
+	return place;
+}
+
+/* ---- requests ---- */
+
+static void
+free_request(struct request *request)
+{
+	if (!request)
+		return;
+	strings_free(&request->texts);
+	cores_free(&request->cores);
+	free_all(request->binds, request->key, request);
+}
+
+static struct request *
+make_request(struct warm_process *from, char *key_take, const struct sandbox_config *config)
+{
+	struct request *request = xcalloc(1, sizeof(*request));
+	*request = (struct request){.from = from,
+		.key = key_take,
+		.config = {.level = config->level,
+			.counts = config->counts,
+			.limits = config->limits,
+			.machine = config->machine,
+			.warm = config->warm,
+			.uid = config->uid},
+		.binds = xcalloc(config->binds_count + 1, sizeof(*request->binds))};
+	cores_join(&request->cores, &(struct cores){(int *)config->cores, config->cores_count});
+	for (size_t i = 0; i < config->binds_count; i++) {
+		const struct sandbox_bind *bind = &config->binds[i];
+		strings_add(&request->texts, bind->source);
+		strings_add(&request->texts, bind->target ? bind->target : bind->source);
+	}
+	for (size_t i = 0; i < config->binds_count; i++) {
+		request->binds[i] = config->binds[i];
+		request->binds[i].source = request->texts.list[2 * i];
+		request->binds[i].target = config->binds[i].target ? request->texts.list[2 * i + 1] : NULL;
+	}
+	request->config.binds = request->binds;
+	request->config.binds_count = config->binds_count;
+	request->config.cores = request->cores.list;
+	request->config.cores_count = request->cores.count;
+	return request;
+}
+
+/* Remembers the request of a run in place of the oldest one. */
+static void
+remember(struct prepared_place *place, struct request *request_take)
+{
+	unsigned last = place->warm->prepare_count - 1;
+	free_request(place->requests[last]);
+	memmove(&place->requests[1], &place->requests[0], last * sizeof(*place->requests));
+	place->requests[0] = request_take;
+}
+
+/* ---- the end ---- */
+
+static void
+release(struct prepared_process *process)
+{
+	if (--process->handles > 0)
+		return;
+	LIST_REMOVE(process->place->list, process);
+	json_decref(process->reading);
+	free_all(process->key, process);
+}
+
+static void
+on_closed(uv_handle_t *handle)
+{
+	release(handle->data);
+}
+
+/* A sandbox may end slowly, so a thread of work waits for it. */
+struct ended {
+	struct work work;
+	struct sandbox *sandbox;
+};
+
+static void
+work_free(void *arg)
+{
+	struct ended *ended = arg;
+	sandbox_free(ended->sandbox);
+}
+
+static void
+close_process(struct prepared_process *process)
+{
+	struct prepared_waiter *wait = STEAL(process->wait);
+	process->state = GONE;
+	uv_close((uv_handle_t *)&process->control, on_closed);
+	uv_close((uv_handle_t *)&process->timer, on_closed);
+	if (!wait)
+		return;
+	wait->of = NULL;
+	wait->ended(wait->arg);
+}
+
+static void
+end_process(struct prepared_process *process)
+{
+	if (process->state == GONE)
+		return;
+	struct ended *ended = xcalloc(1, sizeof(*ended));
+	ended->sandbox = STEAL(process->sandbox);
+	sandbox_kill(ended->sandbox, SANDBOX_LIMIT_CANCEL);
+	uv_loop_t *loop = process->place->warm->setup.loop;
+	close_process(process);
+	work_start(&ended->work, loop, work_free, free, ended);
+}
+
+static void
+fail(struct prepared_process *process, const char *why)
+{
+	struct prepared_place *place = process->place;
+	AUTO_FREE char *text =
+		xasprintf("No process could be prepared on GPU %s, so runs open it themselves: %s.", place->gpus.list[0], why);
+	warm_tell_once(place->warm, place->gpus.list[0], text);
+	place->until_ns = time_monotonic_ns() + ((WARM_RETRY_MS * UINT64_C(1000000)) << place->failures);
+	place->failures += place->failures < BACKOFF_TIMES;
+	end_process(process);
+}
+
+/* ---- ready ---- */
+
+/* The child of an init; 0: not known. */
+static pid_t
+find_payload(pid_t init)
+{
+	AUTO_FREE char *path = xasprintf("/proc/%d/task/%d/children", (int)init, (int)init);
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	AUTO_FILE FILE *file = fopen(path, "re");
+	return file && getline(&text, &size, file) > 0 ? (pid_t)atoi(text) : 0;
+}
+
+static void
+work_measure(void *arg)
+{
+	struct prepared_process *process = arg;
+	(void)gpu_read(process->place->warm->setup.config, &process->reading, NULL);
+}
+
+/* Why the GPUs of a process do not allow it to wait; NULL: they do. New string. */
+static char *
+find_fault(const struct prepared_process *process)
+{
+	const struct strings *gpus = &process->place->gpus;
+	uint64_t most = process->place->warm->setup.config->gpu_prepared_bytes;
+	bool says = json_array_size(json_object_get(process->reading, "gpus")) > 0;
+	for (size_t i = 0; says && i < gpus->count; i++) {
+		struct gpu gpu = gpu_find(process->reading, gpus->list[i]);
+		if (!gpu.json)
+			return xasprintf("GPU %s is not there any more", gpus->list[i]);
+		json_array_each(gpu.processes, one)
+			if (member_int(one, "pid") == process->pid && member_int(one, "memory") > (json_int_t)most)
+				return xasprintf("it holds %lld MiB of its memory, more than `gpu: prepared_bytes` of exec.yml",
+					(long long)member_int(one, "memory") >> 20);
+	}
+	return NULL;
+}
+
+static void
+on_age(uv_timer_t *timer)
+{
+	struct prepared_process *process = timer->data;
+	struct prepared_place *place = process->place;
+	for (size_t i = 0; i < PREPARED_MAX; i++)
+		free_request(STEAL(place->requests[i]));
+	end_process(process);
+}
+
+static void
+measured(void *arg)
+{
+	struct prepared_process *process = arg;
+	AUTO_FREE char *fault = process->state == MEASURED ? find_fault(process) : NULL;
+	if (fault) {
+		fail(process, fault);
+	} else if (process->state == MEASURED) {
+		struct prepared_waiter *wait = STEAL(process->wait);
+		process->state = WAITING;
+		process->place->failures = 0;
+		(void)uv_timer_start(&process->timer, on_age, PREPARED_AGE_MS, 0);
+		if (wait) {
+			wait->of = NULL;
+			wait->ended(wait->arg);
+		}
+	}
+	release(process);
+}
+
+static void
+take_ready(struct prepared_process *process)
+{
+	struct warm *warm = process->place->warm;
+	process->pid = find_payload(sandbox_pid(process->sandbox));
+	if (process->pid > 0)
+		(void)warm_memory_of(process->pid, &process->bytes);
+	uint64_t bytes = prepared_bytes(warm);
+	for (const struct warm_process *other = warm->list; other; other = other->next)
+		bytes += other->state == READY_TO_COPY ? other->bytes : 0;
+	if (bytes > warm->max_bytes) {
+		fail(process, "with it the warm processes would exceed `warm: memory` of exec.yml");
+		return;
+	}
+	process->state = MEASURED;
+	process->handles++;
+	work_start(&process->work, warm->setup.loop, work_measure, measured, process);
+}
+
+static void
+on_control(uv_poll_t *poll, int status, int events)
+{
+	struct prepared_process *process = poll->data;
+	struct kettle_error error = {0};
+	(void)status;
+	(void)events;
+	int rc = process->state == GONE ? 0 : sandbox_look_prepared(process->sandbox, &error);
+	if (rc < 0)
+		fail(process, error.message);
+	else if (rc > 0 && process->state == OPENING)
+		take_ready(process);
+}
+
+static void
+on_late(uv_timer_t *timer)
+{
+	struct prepared_process *process = timer->data;
+	AUTO_FREE char *why = xasprintf(
+		"it took longer than %u s (`warm: start_seconds` of exec.yml)", process->place->warm->start_ms / 1000);
+	fail(process, why);
+}
+
+/* ---- the start ---- */
+
+static void
+prepare(struct prepared_place *place, const struct request *request)
+{
+	struct warm *warm = place->warm;
+	struct sandbox *sandbox = NULL;
+	struct sandbox_config config = request->config;
+	config.init_cores = warm->setup.build->list;
+	config.init_cores_count = warm->setup.build->count;
+	/* Where it is not possible at all, as at a low level, runs go on as they do without. */
+	if (sandbox_prepare(&config, &sandbox, NULL) != 0)
+		return;
+	struct prepared_process *process = xcalloc(1, sizeof(*process));
+	*process = (struct prepared_process){
+		.place = place, .from = request->from, .key = xstrdup(request->key), .sandbox = sandbox, .handles = 2};
+	process->control.data = process->timer.data = process;
+	LIST_APPEND(place->list, process);
+	(void)uv_poll_init(warm->setup.loop, &process->control, sandbox_control_fd(sandbox));
+	(void)uv_timer_init(warm->setup.loop, &process->timer);
+	(void)uv_poll_start(&process->control, UV_READABLE, on_control);
+	(void)uv_timer_start(&process->timer, on_late, warm->start_ms, 0);
+}
+
+/* How many requests, or processes, there are for a key. */
+static unsigned
+count_requests(const struct prepared_place *place, const struct request *like)
+{
+	unsigned count = 0;
+	for (size_t i = 0; i < PREPARED_MAX; i++)
+		count += place->requests[i] && place->requests[i]->from == like->from &&
+				 strcmp(place->requests[i]->key, like->key) == 0;
+	return count;
+}
+
+static unsigned
+count_processes(const struct prepared_place *place, const struct request *like)
+{
+	unsigned count = 0;
+	for (const struct prepared_process *process = place->list; process; process = process->next)
+		count += process->state != GONE && process->from == like->from && strcmp(process->key, like->key) == 0;
+	return count;
+}
+
+static unsigned
+count_all(const struct warm *warm)
+{
+	unsigned count = 0;
+	for (const struct prepared_place *place = warm->places; place; place = place->next)
+		for (const struct prepared_process *process = place->list; process; process = process->next)
+			count += process->state != GONE;
+	return count;
+}
+
+static void
+fill_place(struct prepared_place *place)
+{
+	if (time_monotonic_ns() < place->until_ns || (place->warm->prepare == WARM_PREPARE_IDLE && place->used > 0))
+		return;
+	/* What nobody requests any more makes room for what is requested. */
+	for (struct prepared_process *process = place->list, *next; process; process = next) {
+		const struct request like = {.from = process->from, .key = process->key};
+		next = process->next;
+		if (process->state != GONE && count_processes(place, &like) > count_requests(place, &like))
+			end_process(process);
+	}
+	for (size_t i = 0; i < PREPARED_MAX; i++) {
+		const struct request *request = place->requests[i];
+		if (request && request->from->state == READY_TO_COPY && sandbox_warm_works(request->from->sandbox) &&
+			count_processes(place, request) < count_requests(place, request))
+			prepare(place, request);
+	}
+}
+
+static void
+on_watch(uv_timer_t *timer)
+{
+	struct warm *warm = timer->data;
+	if (devlock_others_hold(warm->setup.locks))
+		prepared_forget(warm, NULL);
+	if (count_all(warm) == 0)
+		(void)uv_timer_stop(timer);
+}
+
+void
+prepared_fill(struct warm *warm)
+{
+	if (warm->closing || !warm->places || devlock_others_hold(warm->setup.locks))
+		return;
+	for (struct prepared_place *place = warm->places; place; place = place->next)
+		fill_place(place);
+	if (count_all(warm) > 0)
+		(void)uv_timer_start(&warm->prepared_watch, on_watch, PREPARED_WATCH_MS, PREPARED_WATCH_MS);
+}
+
+/* ---- runs ---- */
+
+bool
+prepared_await(struct warm_process *process, const struct strings *gpus, struct prepared_waiter *wait)
+{
+	struct prepared_place *place = process ? find_place(process->pool, gpus) : NULL;
+	for (struct prepared_process *one = place ? place->list : NULL; one; one = one->next)
+		if ((one->state == OPENING || one->state == MEASURED) && one->from == process && !one->wait) {
+			one->wait = wait;
+			wait->of = one;
+			return true;
+		}
+	return false;
+}
+
+void
+prepared_cancel(struct prepared_waiter *wait)
+{
+	if (wait->of)
+		wait->of->wait = NULL;
+	wait->of = NULL;
+}
+
+/* Whether the machine has less memory left than a run may use. */
+static bool
+is_short_of(uint64_t memory)
+{
+	AUTO_FREE char *text = NULL;
+	size_t size = 0;
+	unsigned long long kib;
+	if (file_read("/proc/meminfo", MEMINFO_MAX, &text, &size, NULL) != 0)
+		return false;
+	const char *line = strstr(text, "MemAvailable:");
+	return line && sscanf(line, "MemAvailable: %llu", &kib) == 1 && kib * 1024 < memory;
+}
+
+struct sandbox *
+prepared_take(struct warm_process *process, const struct strings *gpus, const struct sandbox_config *config)
+{
+	struct prepared_place *place = process ? make_place(process->pool, gpus) : NULL;
+	struct sandbox *found = NULL;
+	if (!place || config->group)
+		return NULL;
+	char *key = sandbox_prepared_key(config);
+	struct warm *warm = place->warm;
+	for (struct prepared_process *one = place->list; one && !found; one = one->next)
+		if (one->state == WAITING && one->from == process && strcmp(one->key, key) == 0) {
+			found = STEAL(one->sandbox);
+			close_process(one);
+		}
+	remember(place, make_request(process, key, config));
+	while (is_short_of(config->limits.memory) && prepared_give_up(warm))
+		;
+	return found;
+}
+
+void
+prepared_begin_use(struct warm *warm, const struct strings *gpus)
+{
+	struct prepared_place *place = find_place(warm, gpus);
+	if (!place)
+		return;
+	place->used++;
+	/* Beside the run none may open the GPU, and none for other runs may hold its memory. */
+	for (struct prepared_process *process = place->list, *next; process && warm->prepare == WARM_PREPARE_IDLE;
+		 process = next) {
+		const struct request like = {.from = process->from, .key = process->key};
+		next = process->next;
+		if (process->state != GONE && (process->state != WAITING || count_requests(place, &like) == 0))
+			end_process(process);
+	}
+}
+
+void
+prepared_end_use(struct warm *warm, const struct strings *gpus)
+{
+	struct prepared_place *place = find_place(warm, gpus);
+	if (!place || place->used == 0)
+		return;
+	place->used--;
+	prepared_fill(warm);
+}
+
+json_t *
+prepared_pids(const struct warm *warm, const char *gpu)
+{
+	json_t *pids = json_array();
+	for (const struct prepared_place *place = warm ? warm->places : NULL; place; place = place->next)
+		for (const struct prepared_process *one = strings_have(&place->gpus, gpu) ? place->list : NULL; one;
+			 one = one->next)
+			if (one->state != GONE)
+				json_array_append_new(
+					pids, json_integer(one->pid ? one->pid : find_payload(sandbox_pid(one->sandbox))));
+	return pids;
+}
+
+json_t *
+prepared_all(const struct warm *warm)
+{
+	json_t *all = json_object();
+	for (const struct prepared_place *place = warm ? warm->places : NULL; place; place = place->next)
+		for (size_t i = 0; i < place->gpus.count; i++)
+			json_object_set_new(all, place->gpus.list[i], prepared_pids(warm, place->gpus.list[i]));
+	return all;
+}
+
+/* ---- the pool ---- */
+
+void
+prepared_forget(struct warm *warm, const struct warm_process *process)
+{
+	for (struct prepared_place *place = warm->places; place; place = place->next) {
+		for (size_t i = 0; i < PREPARED_MAX; i++)
+			if (place->requests[i] && (!process || place->requests[i]->from == process))
+				free_request(STEAL(place->requests[i]));
+		for (struct prepared_process *one = place->list, *next; one; one = next) {
+			next = one->next;
+			if (!process || one->from == process)
+				end_process(one);
+		}
+	}
+}
+
+bool
+prepared_give_up(struct warm *warm)
+{
+	for (struct prepared_place *place = warm->places; place; place = place->next)
+		for (struct prepared_process *one = place->list; one; one = one->next)
+			if (one->state != GONE) {
+				for (size_t i = 0; i < PREPARED_MAX; i++)
+					free_request(STEAL(place->requests[i]));
+				end_process(one);
+				return true;
+			}
+	return false;
+}
+
+uint64_t
+prepared_bytes(const struct warm *warm)
+{
+	uint64_t bytes = 0;
+	for (const struct prepared_place *place = warm->places; place; place = place->next)
+		for (const struct prepared_process *one = place->list; one; one = one->next)
+			bytes += one->state != GONE ? one->bytes : 0;
+	return bytes;
+}
+
+unsigned
+prepared_count(const struct warm_process *process)
+{
+	unsigned count = 0;
+	for (const struct prepared_place *place = process->pool->places; place; place = place->next)
+		for (const struct prepared_process *one = place->list; one; one = one->next)
+			count += one->state == WAITING && one->from == process;
+	return count;
+}
+
+void
+prepared_open(struct warm *warm)
+{
+	const struct execconfig *config = warm->setup.config;
+	const json_t *gpu = config ? json_object_get(config->root, "gpu") : NULL;
+	const json_t *count = json_object_get(gpu, "prepared");
+	warm->prepare = member_is(gpu, "prepare", "idle")     ? WARM_PREPARE_IDLE
+					: member_is(gpu, "prepare", "always") ? WARM_PREPARE_ALWAYS
+														  : WARM_PREPARE_OFF;
+	warm->prepare_count = count ? (unsigned)json_integer_value(count) : PREPARED_DEFAULT;
+	(void)uv_timer_init(warm->setup.loop, &warm->prepared_watch);
+	warm->prepared_watch.data = warm;
+}
+
+void
+prepared_close(struct warm *warm)
+{
+	prepared_forget(warm, NULL);
+	uv_close((uv_handle_t *)&warm->prepared_watch, NULL);
+}
+
+void
+prepared_free(struct warm *warm)
+{
+	while (warm->places) {
+		struct prepared_place *place = warm->places;
+		warm->places = place->next;
+		for (size_t i = 0; i < PREPARED_MAX; i++)
+			free_request(place->requests[i]);
+		strings_free(&place->gpus);
+		free(place);
+	}
+}

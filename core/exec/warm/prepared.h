@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* Processes that are prepared for one run on a GPU. All functions run on the loop thread. */
+#pragma once
+
+#include "exec/warm/warm.h"
+
+#define PREPARED_MAX 2 /* for the GPUs of a unit, by exec.yml, and by default: */
+#define PREPARED_DEFAULT 1
+#define PREPARED_AGE_MS 600000 /* without a run, until one is ended */
+#define PREPARED_WATCH_MS 250  /* between two checks whether another kettle-exec uses a device */
+
+enum warm_prepare { WARM_PREPARE_OFF, WARM_PREPARE_IDLE, WARM_PREPARE_ALWAYS };
+
+/* A step that waits until a process has opened its device. Zero-initialise; it must stay where it is while it waits. */
+struct prepared_waiter {
+	void (*ended)(void *arg);
+	void *arg;
+	struct prepared_process *of; /* NULL: it does not wait */
+};
+
+/*
+ * Whether a process for such a run is about to be ready: then `ended` is called once, later. process: the one that the
+ * run begins from, or NULL.
+ */
+bool prepared_await(struct warm_process *process, const struct strings *gpus, struct prepared_waiter *wait);
+void prepared_cancel(struct prepared_waiter *wait);
+/*
+ * A run on these GPUs begins: returns a prepared sandbox for it, which the caller resumes and frees, or NULL, and
+ * remembers what to prepare for such runs. Ends those that are in the way of the run.
+ */
+struct sandbox *prepared_take(
+	struct warm_process *process, const struct strings *gpus, const struct sandbox_config *config);
+/* A step's processes use these GPUs from now on, and have all ended. */
+void prepared_begin_use(struct warm *warm, const struct strings *gpus);
+void prepared_end_use(struct warm *warm, const struct strings *gpus);
+/* The numbers of those that hold memory of a GPU. New reference. `warm` may be NULL. */
+json_t *prepared_pids(const struct warm *warm, const char *gpu);
+/* The same of all GPUs: {GPU: [number]}. New reference. */
+json_t *prepared_all(const struct warm *warm);
+
+/* ---- for the files of this folder ---- */
+
+/* Prepares what is missing, where that is allowed now. */
+void prepared_fill(struct warm *warm);
+/* Ends all that began from a process (NULL: from any), and forgets what to prepare from it. */
+void prepared_forget(struct warm *warm, const struct warm_process *process);
+/* Ends one, whose memory another process needs. False: there is none. */
+bool prepared_give_up(struct warm *warm);
+/* The bytes of all of them. */
+uint64_t prepared_bytes(const struct warm *warm);
+/* How many are ready that began from a process. */
+unsigned prepared_count(const struct warm_process *process);
+void prepared_open(struct warm *warm);
+void prepared_close(struct warm *warm);
+/* After the loop's last turn. */
+void prepared_free(struct warm *warm);

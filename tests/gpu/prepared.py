@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""What it brings that the GPU is open before a run is known (`gpu: prepare` of exec.yml): isolated jobs in a second, the time
+until the first kernel, ranked submissions, and whether what was killed leaves memory behind. Each without, in pauses, and
+beside runs."""
+import contextlib
+import os
+import signal
+import statistics
+import sys
+import time
+
+import parts
+from boards import shipped
+from commands import descendants
+from engine import Engine, Trouble, message_of
+from fit import Reader
+
+MODES = ("off", "idle", "always")
+JOBS = 30  # in a row, of each mode, at most
+FREE = 10  # seconds in which memory of what was killed must be free
+SLACK = 64 << 20  # bytes
+# What a submission for torch does at least: it adds two vectors on the GPU, where torch sees one.
+SOURCE = """
+import os, sys, time
+began = time.monotonic_ns()
+torch = sys.modules.get("torch")
+if torch is not None and torch.cuda.is_available():
+    assert (torch.ones(1 << 20, device="cuda") + torch.ones(1 << 20, device="cuda")).sum().item() == 2 << 20
+os.write(int(os.environ["OUT"]), b"began: %d\\nkernel: %d\\n" % (began, time.monotonic_ns()))
+"""
+
+
+def plan(here):
+    """A plan of one run, and whether its interpreter has torch."""
+    python, driver = here.python or sys.executable, os.environ.get("STAND_IN_DRIVER")
+    torch = "torch" in here.modules
+    step = {"id": "run", "kind": "run", "device": 1, "argv": [python, "main.py"], "inputs": {"main.py": {"text": SOURCE}}, "result": "OUT",
+            "env": {"PYTHONNOUSERSITE": "1", "PYTHONHASHSEED": "0", **({"LD_LIBRARY_PATH": driver} if driver else {})},
+            "warm": {"tool": python, "preload": ["torch"] if torch else []}}
+    return {"version": 1, "steps": [{**step, **({"folders": [driver]} if driver else {})}]}
+
+
+class Runner(parts.Exec):
+    """kettle-exec with a mode of preparing."""
+
+    def __init__(self, here, mode):
+        self.usual, self.mode = here.settings, mode
+        here.settings = {**here.settings, "gpu": {**here.settings.get("gpu", {}), "prepare": mode}}
+        try:
+            super().__init__(here, "prepared-" + mode)
+        finally:
+            here.settings = self.usual
+
+
+def jobs(section, runner, work, unit, count, end):
+    """[(ms of the job, from the free device to the first kernel, from the program's start, was the GPU open, was it warm)]."""
+    found = []
+    for _ in range(count):
+        began = time.monotonic()
+        if began + 5 > end:
+            break
+        done, said = runner.run(work, unit, max(5, end - began))
+        outcome = done["outcomes"][0] if done and done["outcomes"] else {}
+        if outcome.get("state") != "passed":
+            section.test("jobs, prepare: %s" % runner.mode, False, outcome.get("error") or "it did not pass", done=done, said=said)
+            return []
+        free = outcome["stamps"]["queued_ns"]
+        found.append(((time.monotonic() - began) * 1e3, (int(outcome["result"]["kernel"]) - free) / 1e6,
+                      (int(outcome["result"]["kernel"]) - outcome["start_ns"]) / 1e6, bool(outcome.get("prepared")), bool(outcome.get("warm"))))
+    return found[2:]  # the first one makes the interpreter warm
+
+
+def row(mode, found):
+    def median(index):
+        return "%.1f" % statistics.median(one[index] for one in found)
+    return (mode, len(found), "%.2f" % (1e3 * len(found) / sum(one[0] for one in found)), median(1), median(2),
+            "%d" % sum(one[3] for one in found), "%d" % sum(one[4] for one in found))
+
+
+def is_sandboxed(pid):
+    """Whether a process has a number in a sandbox as well."""
+    try:
+        with open("/proc/%d/status" % pid) as file:
+            return any(line.startswith("NSpid:") and len(line.split()) > 2 for line in file)
+    except OSError:
+        return False
+
+
+def leaves_nothing(here, section, reader, before, runner):
+    """Kills what waits for a run, within its sandbox."""
+    for pid in filter(is_sandboxed, descendants(runner.child.pid)):
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    end, used = time.monotonic() + FREE, None
+    while time.monotonic() < end:
+        used = reader.read().get("used")
+        if used is None or used <= before + SLACK:
+            break
+        time.sleep(0.1)
+    section.test("killed processes leave no memory, prepare: %s" % runner.mode, used is None or used <= before + SLACK,
+                 "the driver says nothing of memory" if used is None else "%d MiB before, %d MiB after" % (before >> 20, used >> 20))
+
+
+def many(here, section, share):
+    end, rows, reader = time.monotonic() + share, [], Reader(here)
+    unit = {"name": here.device, **{key: value for key, value in here.unit().items() if key == "gpu"}}
+    work, before = plan(here), reader.read().get("used") or 0
+    for number, mode in enumerate(MODES):
+        with Runner(here, mode) as runner:
+            found = jobs(section, runner, work, unit, min(JOBS, here.args.jobs) + 2, time.monotonic() + (end - time.monotonic()) / (len(MODES) - number))
+            if not found:
+                continue
+            rows.append(row(mode, found))
+            used = sum(one[3] for one in found)
+            section.test("runs find the GPU open, prepare: %s" % mode, used == 0 if mode == "off" else used > 0 or not any(one[4] for one in found),
+                         "%d of %d" % (used, len(found)))
+            leaves_nothing(here, section, reader, before, runner)
+    section.facts["jobs"] = rows
+    section.table(("prepare", "jobs", "jobs a second", "from the free device to the first kernel, ms", "from the program's start, ms", "GPU open", "warm"), rows,
+                  "Isolated jobs in a row, each of one run in torch (medians)")
+
+
+def ranked(here, section, share):
+    """A ranked submission of vectoradd_py, the second one of each kettle serve."""
+    tasks = [task for task in shipped(here, "py") if task.name == "vectoradd_py"]
+    if not here.modules.get("torch", {}).get("available") or not tasks:
+        section.skip("ranked submissions of vectoradd_py", "there is no torch for this GPU")
+        return
+    end, rows, usual = time.monotonic() + share, [], here.settings
+    for number, mode in enumerate(MODES):
+        here.settings = {**usual, "gpu": {**usual.get("gpu", {}), "prepare": mode}}
+        try:
+            with Engine(here, "prepared-ranked-" + mode) as engine:
+                limit = (end - time.monotonic()) / (len(MODES) - number)
+                engine.board("vectoradd_py", str(tasks[0].path))
+                file = str(next(path for path in tasks[0].templates if path.suffix == ".py"))
+                times = []
+                for _ in range(3):
+                    began = time.monotonic()
+                    job = engine.wait(engine.submit("vectoradd_py", file), max(5, limit / 3))
+                    times.append(time.monotonic() - began)
+                    if job["state"] != "passed":
+                        section.test("vectoradd_py, prepare: %s" % mode, False, message_of(job), **engine.explain(job, "vectoradd_py"))
+                        break
+                else:
+                    runs = [run for run in job["runs"]]
+                    rows.append((mode, "%.2f" % times[0], "%.2f" % min(times[1:]), "%d of %d" % (sum(bool(run.get("prepared")) for run in runs), len(runs))))
+        except Trouble as trouble:
+            section.test("vectoradd_py, prepare: %s" % mode, False, trouble, **trouble.evidence)
+        finally:
+            here.settings = usual
+    section.facts["ranked"] = rows
+    section.table(("prepare", "first, s", "later, s", "runs that found the GPU open"), rows, "Ranked submissions of vectoradd_py")
+
+
+def look(here, section, share):
+    end = time.monotonic() + share
+    many(here, section, share / 2)
+    ranked(here, section, end - time.monotonic())
