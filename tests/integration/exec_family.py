@@ -221,17 +221,17 @@ if __name__ == "__main__":
 def modules(folder):
     """Their libraries are there already and compute the same, with random numbers of their own"""
     needs_stand_in()
-    if not MODULES:
+    if not modules_here():
         raise Skip("no interpreter here has numpy")
     with Exec(folder) as server:
         for name, source in (("numpy", NUMPY), ("torch", TORCH)):
-            if name in MODULES:
+            if name in modules_here():
                 source = FIRST + "show(source=%r)\n" % source
-                equal(parts(go(server, source, MODULES)), parts(go(server, source, warm=False)))
+                equal(parts(go(server, source, modules_here())), parts(go(server, source, warm=False)))
         lines = output(server, FIRST + "show(source=%r)\nshow(source=%r)\n" % (("import sys\nprint(sorted({'numpy', 'torch'} & "
-                       "set(sys.modules)), %s)\n" % WARM,) + (RANDOM,)), MODULES)
-        equal(lines[0], "0 %r True" % sorted(MODULES))
-        first, second = (output(server, FIRST + "show(source=%r)\n" % RANDOM, MODULES) for _ in range(2))
+                       "set(sys.modules)), %s)\n" % WARM,) + (RANDOM,)), modules_here())
+        equal(lines[0], "0 %r True" % sorted(modules_here()))
+        first, second = (output(server, FIRST + "show(source=%r)\n" % RANDOM, modules_here()) for _ in range(2))
         assert not [a for a, b in zip(first, second) if a == b and a != " b''"], first
 
 

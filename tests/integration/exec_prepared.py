@@ -96,7 +96,11 @@ def prepared(server):
 
 
 def await_prepared(server, count=1):
-    poll(lambda: prepared(server) == count, "%d prepared processes" % count)
+    def there():
+        found, said = prepared(server), warned(server)
+        assert found == count or not said, said
+        return found == count
+    poll(there, "%d prepared processes" % count)
 
 
 def warned(server):
@@ -164,7 +168,8 @@ def closed(folder):
         equal((outcome.get("prepared"), output(outcome)), (True, "[]\n"))
 
 
-KEYS = [{}, {"env": {"OTHER": "1"}}, {"limits": {"memory": 1 << 30}}, {"gpu": 1}, {"preload": ["json"]}]
+# The last one leaves a process on the other GPU.
+KEYS = [{}, {"env": {"OTHER": "1"}}, {"limits": {"memory": 1 << 30}}, {"preload": ["json"]}, {"gpu": 1}]
 
 
 def keys(folder):
@@ -330,6 +335,75 @@ def hip(folder):
         equal(output(run(server, LOOK, env=env)), "hipInit\nhipFree NULL\n\n")
 
 
+# What of torch the preparation uses; it says where the compiler's caches are meanwhile.
+TORCH = {"torch/__init__.py": """
+import os
+class Value:
+    def __add__(self, other): return self
+    def sum(self): return self
+    def item(self): return 1
+class Generator:
+    def seed(self): note("seed")
+def note(word):
+    if os.path.isdir("/tmp/home"):
+        with open("/tmp/driver.log", "a") as file: file.write(word + "\\n")
+def zeros(count, device):
+    assert device == "cuda"
+    return Value()
+def relu(value): return value
+def compile(function):
+    folder = os.environ["TRITON_CACHE_DIR"]
+    os.makedirs(folder)
+    note("compile " + str(folder.startswith("/tmp/")))
+    from torch import late
+    late.folder = folder
+    return function
+default_generator = Generator()
+from torch import cuda
+""", "torch/cuda.py": """
+import torch
+def is_available(): return True
+def __getattr__(name): return lambda: torch.note(name)
+""", "torch/late.py": "", "torch/_dynamo/__init__.py": "from torch._dynamo import utils\ndef reset(): pass\n", "torch/_dynamo/utils.py": "counters = {}\n",
+         "torch/_inductor/__init__.py": "from torch._inductor import utils\n", "torch/_inductor/utils.py": "def clear_caches(): pass\n",
+         "torch/_inductor/config.py": "import contextlib\n\n\ndef patch(**_): return contextlib.nullcontext()\n"}
+TORCH_SEEN = """
+import os, sys
+print(open("/tmp/driver.log").read().split("\\n")[:-1] if os.path.exists("/tmp/driver.log") else [])
+print("torch.late" in sys.modules, getattr(sys.modules.get("torch.late"), "folder", None), [name for name in sorted(os.listdir("/tmp")) if name in ("driver.log", "home") or name[:3] == "tmp"],
+      os.environ["TRITON_CACHE_DIR"])
+"""
+
+
+def torch(folder):
+    """torch is at its first use what it is later, holds no memory, and its compiler leaves nothing behind"""
+    with start(folder) as server:
+        for name, content in TORCH.items():
+            path = os.path.join(folder, "modules", name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as file:
+                file.write(content)
+        env = {"PYTHONPATH": os.path.join(folder, "modules"), "TRITON_CACHE_DIR": "out/cache/triton"}
+        more = {"env": env, "preload": ["torch"], "folders": [env["PYTHONPATH"]], "jit": {"folder": "cache", "tools": []}}
+
+        def once():
+            step = script(server, TORCH_SEEN, **more)
+            step["warm"]["recipes"] = ["torch.compile.gpu"]
+            outcome = server.one(step, unit={"name": "d", "gpu": 0})
+            assert outcome["state"] == "passed", outcome
+            return outcome
+        assert output(once()).splitlines()[1].startswith("False None "), "the compiler was loaded"
+        await_prepared(server)
+        outcome = once()
+        equal(outcome.get("prepared"), True)
+        said = output(outcome).splitlines()
+        # Its copy drew new random numbers when it was made, maybe before there was a /tmp.
+        equal(said[0].replace("['seed', ", "["), str(["cuInit", "cuDevicePrimaryCtxRetain 0", "init", "compile True", "synchronize", "empty_cache",
+                            "reset_peak_memory_stats", "reset_accumulated_memory_stats", "seed"]))
+        equal(said[1], "True /job/out/cache/triton ['driver.log', 'home'] out/cache/triton")
+        equal(warned(server), [])
+
+
 POISON = """
 import glob, os, signal, socket
 for name in ("/dev/shm/x", "/tmp/driver.log", "/tmp/home/x", "out/x"):
@@ -368,4 +442,4 @@ def poison(folder):
 
 if __name__ == "__main__":
     exec_warm.need_warm()
-    sys.exit(main([opened, off, rights, view, closed, keys, failures, hangs, killed, ends, accounted, bounded, hip, both, poison]))
+    sys.exit(main([opened, off, rights, view, closed, keys, failures, hangs, killed, ends, accounted, bounded, hip, torch, both, poison]))

@@ -11,9 +11,16 @@ ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1", "PYTHONU
 
 
 PYTHON = pythons.boards()
-# One that has libraries in C is enough for a sanitizer, which sees nothing of them.
-LIBRARIES = [module for module in (("numpy",) if sanitizer() else ("numpy", "torch", "triton", "jax")) if pythons.has(module)]
-MODULES = [module for module in LIBRARIES if module in ("numpy", "torch")]
+
+
+def libraries_here():
+    """One that has libraries in C is enough for a sanitizer, which sees nothing of them."""
+    return [module for module in (("numpy",) if sanitizer() else ("numpy", "torch", "triton", "jax")) if pythons.has(module)]
+
+
+def modules_here():
+    return [module for module in libraries_here() if module in ("numpy", "torch")]
+
 
 # What a process can find out about itself.
 STATE = """
@@ -263,22 +270,22 @@ def equality(folder):
 
 def libraries(folder):
     """Libraries that were imported before compute the same, with as many threads"""
-    if not MODULES:
+    if not modules_here():
         raise Skip("no interpreter here has numpy")
     with Exec(folder) as server:
         compare(server, "numpy", NUMPY, ["numpy"])
-        if "torch" in MODULES:
+        if "torch" in modules_here():
             compare(server, "torch", TORCH, ["numpy", "torch"])
-        if "jax" in LIBRARIES:
+        if "jax" in libraries_here():
             compare(server, "jax", JAX, ["numpy", "jax"])
-        if "torch" in MODULES and "triton" in LIBRARIES:
+        if "torch" in modules_here() and "triton" in libraries_here():
             compare(server, "triton", TRITON, ["numpy", "torch", "triton"], env=dict(ENVIRONMENT, TRITON_INTERPRET="1"))
 
 
 def randomness(folder):
     """Two copies draw different random numbers wherever two fresh interpreters do"""
     with Exec(folder) as server:
-        first, second = (run(server, RANDOM, MODULES)["stdout"]["text"].splitlines() for _ in range(2))
+        first, second = (run(server, RANDOM, modules_here())["stdout"]["text"].splitlines() for _ in range(2))
         equal(len(first), len(second))
         same = [a for a, b in zip(first, second) if a == b]
         assert not same, same
@@ -329,7 +336,7 @@ def shadows(folder):
             source = "import %s\nprint(%s.own)\n" % (name[:-3], name[:-3])
             if name == "types.py":
                 source = "import sys\nsys.modules.pop('types', None)\n" + source
-            elif "numpy" not in MODULES:
+            elif "numpy" not in modules_here():
                 continue
             inputs = {"main.py": text(source), name: text("own = 'mine'\n")}
             outcome = run(server, source, ["numpy"] if name == "numpy.py" else [], inputs=inputs)
@@ -403,7 +410,7 @@ def hostile(folder):
 def soak(folder):
     """After many copies, some of them killed, memory, descriptors and children are where they were"""
     jobs = int(os.environ.get("KETTLE_SOAK", "60"))
-    modules = MODULES[:1]  # what leaks is kettle-exec's and the warm process's own, whatever it has loaded
+    modules = modules_here()[:1]  # what leaks is kettle-exec's and the warm process's own, whatever it has loaded
 
     def measure():
         """Once both spares are there: a bare sandbox, and one with a copy that waits."""

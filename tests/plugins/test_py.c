@@ -359,7 +359,7 @@ test_recipes(void **state)
 		{"import torch\nfrom utils import deterministic\n", "{\"name\": \"CPU\"}", "torch.compiler"},
 		{"deterministic = True\n", "{\"name\": \"CPU\"}", ""},
 		{"torch.compile(f)\ntorch.use_deterministic_algorithms(True)\n", "{\"name\": \"CPU\"}", "torch.compile"},
-		{"torch.compile(f)\n", "{\"name\": \"H\", \"sm\": \"90a\"}", ""},
+		{"torch.compile(f)\n", "{\"name\": \"H\", \"sm\": \"90a\"}", "torch.compile.gpu"},
 		{"import triton\nimport jax.numpy\n", "{\"name\": \"CPU\"}", "triton jax"},
 		{"import triton\n", "{\"name\": \"H\", \"sm\": \"90a\"}", "triton=cuda:90:32"},
 		{"import triton\n", "{\"name\": \"H\", \"facts\": {\"gpu\": {\"compute\": \"9.0\"}}}", "triton=cuda:90:32"},
@@ -390,7 +390,7 @@ test_imported(void **state)
 		{"[\"triton\"]", "{\"name\": \"H\", \"sm\": \"90a\"}", "triton=cuda:90:32"},
 		{"[\"torch._dynamo\", \"triton\"]", NULL, "torch.compiler"},
 		{"[\"torch._dynamo\", \"torch._inductor.compile_fx\", \"triton\"]", NULL, "torch.compile"},
-		{"[\"torch._inductor.compile_fx\"]", "{\"name\": \"H\", \"sm\": \"90a\"}", ""},
+		{"[\"torch._inductor.compile_fx\"]", "{\"name\": \"H\", \"sm\": \"90a\"}", "torch.compile.gpu"},
 		{"[\"os\"]", NULL, ""},
 	};
 	void *mine = plans_self;

@@ -584,10 +584,13 @@ make_recipes(const struct plan_builder *builder)
 				   (builder_imports(builder, "torch") &&
 					   (is_named(builder, "use_deterministic_algorithms") || is_named(builder, "deterministic") ||
 						   is_named(builder, "DeterministicContext")));
-	/* With a GPU, torch's compiler opens it, and an interpreter that has opened a GPU cannot be copied. */
-	if (compiles && !has_gpu(builder))
-		json_array_append_new(recipes, json_string("torch.compile"));
-	else if (repeats)
+	/*
+	 * With a GPU, torch's compiler opens it, and an interpreter that has opened a GPU cannot be copied: the recipe for that
+	 * is followed in each process that is prepared for one run.
+	 */
+	if (compiles)
+		json_array_append_new(recipes, json_string(has_gpu(builder) ? "torch.compile.gpu" : "torch.compile"));
+	if (repeats && (!compiles || has_gpu(builder)))
 		json_array_append_new(recipes, json_string("torch.compiler"));
 	if (target)
 		json_array_append_new(recipes, target);
