@@ -140,6 +140,39 @@ test_unfit(void **state)
 }
 
 static void
+taken(const char *gpu_text, const char *pids_text, const char *processes, json_int_t bytes)
+{
+	AUTO_JSON json_t *json = json_loads(gpu_text, 0, NULL);
+	AUTO_JSON json_t *pids = json_loads(pids_text, 0, NULL);
+	AUTO_JSON json_t *idle = json_integer(100);
+	gpu_take_prepared(json, pids, 1000);
+	AUTO_FREE char *text = json_dumps(json_object_get(json, "processes"), JSON_COMPACT | JSON_SORT_KEYS);
+	assert_string_equal(text ? text : "", processes);
+	assert_int_equal(json_integer_value(json_object_get(json, "prepared")), bytes);
+	json_object_set_new(json, "used", json_integer(110 + bytes));
+	struct gpu gpu = gpu_of(json);
+	assert_false(gpu_is_occupied(&gpu, idle, 10));
+	json_object_set_new(json, "used", json_integer(111 + bytes));
+	gpu = gpu_of(json);
+	assert_true(gpu_is_occupied(&gpu, idle, 10));
+}
+
+/* Processes that wait for a run are no others', and what they hold is no residue; those of others stay. */
+static void
+test_prepared(void **state)
+{
+	(void)state;
+	taken("{\"processes\": [{\"pid\": 7, \"memory\": 600}]}", "[]", "[{\"memory\":600,\"pid\":7}]", 0);
+	taken("{\"processes\": [{\"pid\": 7, \"memory\": 600}, {\"pid\": 8}]}", "[7]", "[{\"pid\":8}]", 600);
+	taken("{\"processes\": [{\"pid\": 7}, {\"pid\": 8}]}", "[7, 9]", "[{\"pid\":8}]", 2000);
+	/* The driver's numbers are not ours: as many as wait are ours. */
+	taken("{\"processes\": [{\"pid\": 1007}, {\"pid\": 1008}]}", "[7]", "[{\"pid\":1008}]", 1000);
+	taken("{\"processes\": [{\"pid\": 1007}]}", "[7, 8]", "[]", 2000);
+	taken("{}", "[0]", "", 1000);
+	taken("{\"processes\": [7]}", "[7]", "[]", 1000);
+}
+
+static void
 remarks(const char *before_text, const char *after_text, const char *wanted)
 {
 	AUTO_JSON json_t *before = json_loads(before_text, 0, NULL);
@@ -206,6 +239,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_folders),
 	cmocka_unit_test(test_throttled),
 	cmocka_unit_test(test_unfit),
+	cmocka_unit_test(test_prepared),
 	cmocka_unit_test(test_remarks),
 	cmocka_unit_test(test_idle),
 	cmocka_unit_test(test_helper),
