@@ -142,6 +142,8 @@ merge_solver(const json_t *json, bool *ret_left)
 		json_object_set(merged, "memory_peak", json_object_get(solver, "memory_peak"));
 	if (!member_true(solver, "warm"))
 		json_object_del(merged, "warm");
+	if (member_true(solver, "prepared")) /* only it can be */
+		json_object_set_new(merged, "prepared", json_true());
 	return merged;
 }
 

@@ -168,6 +168,12 @@ sandbox_group_new(
 	return rc;
 }
 
+uint64_t
+sandbox_group_bytes(const struct sandbox_group *group)
+{
+	return group ? group->bytes : 0;
+}
+
 void
 sandbox_group_free(struct sandbox_group *group)
 {
@@ -530,7 +536,7 @@ sandbox_prepared_key(const struct sandbox_config *config)
 	const uint64_t numbers[] = {config->level, config->counts, (uint64_t)config->nice, config->uid, limits->cpu_ns,
 		limits->memory, limits->processes, limits->disk, limits->inodes, limits->shm, limits->file_size,
 		limits->open_files, limits->stack, limits->io_bytes, limits->io_operations, limits->cores,
-		config->group ? config->group->bytes : 0};
+		sandbox_group_bytes(config->group)};
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		buf_printf(&key, "%llu ", (unsigned long long)numbers[i]);
 	for (size_t i = 0; config->cores && i < config->cores_count; i++)
@@ -665,6 +671,9 @@ sandbox_resume(struct sandbox *sandbox, const struct sandbox_config *config, str
 		rc = join_group(sandbox, config->group, err);
 	if (!rc)
 		rc = sandbox_spawn_release(&sandbox->child, run, config->fds, config->keep, sandbox->usage, err);
+	/* Its place in the group is for the start that follows. */
+	if (rc && sandbox->usage >= 0)
+		config->group->count--;
 	return rc;
 }
 

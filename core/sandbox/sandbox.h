@@ -97,6 +97,7 @@ struct sandbox_group;
 /* bytes: the limit. KETTLE_EUNAVAIL, KETTLE_EIO: the machine could not. [the owner's thread] */
 int sandbox_group_new(
 	struct sandbox_machine *machine, uint64_t bytes, struct sandbox_group **ret_group, struct kettle_error *err);
+uint64_t sandbox_group_bytes(const struct sandbox_group *group); /* 0 for NULL */
 /* NULL is allowed. Its runs must have ended. */
 void sandbox_group_free(struct sandbox_group *group);
 

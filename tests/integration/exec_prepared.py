@@ -4,6 +4,7 @@ from exec_driver import *
 import difflib
 
 import exec_devices
+import exec_pair
 import exec_warm
 
 DRIVER = os.path.join(BUILD, "tests", "peers", ".libs", "libcuda.so")
@@ -443,6 +444,42 @@ def poison(folder):
         equal((outcome.get("prepared"), output(outcome)), (True, "[] [] [] cuInit\ncuDevicePrimaryCtxRetain 0\n\n"))
 
 
+def pair(server, hold=0, **more):
+    """A step whose solver says whether its GPU was open; both hold so many MiB."""
+    step = exec_pair.warm_pair(exec_warm.PYTHON, ["json"], ["json"], device=1, **more)
+    held = "x = b'x' * (%d << 20)\n" % hold
+    for name, code in (("referee", exec_pair.ASK + "ask()\n" + held + "end()"), ("solver", LOOK + "sys.stdout.flush()\npeer.recv(1)\n" + held + "peer.sendall(b'd')" + exec_pair.DONE)):
+        step[name]["inputs"]["run.py"] = text(exec_pair.HEAD + code)
+        step[name]["env"] = dict(exec_pair.ENVIRONMENT, LD_LIBRARY_PATH=server.driver)
+    return step
+
+
+def both_judged(folder):
+    """A solver finds its GPU open and has one limit of memory with its referee, which does not"""
+    limits = {"memory": 256 << 20}
+    with start(folder) as server:
+        for hold, state in ((0, "passed"), (0, "passed"), (160, "limit"), (60, "passed"), (0, "passed")):
+            outcome = server.one(pair(server, hold, limits=limits), unit={"name": "d", "gpu": 0})
+            equal((outcome["state"], outcome.get("limit")), (state, "memory" if state == "limit" else None))
+            equal(exec_pair.warm_of(outcome), (True, True))
+            await_prepared(server)
+        equal((outcome.get("prepared"), outcome["solver"].get("prepared")), (None, True))
+        equal(outcome["solver"]["stdout"]["text"], "cuInit\ncuDevicePrimaryCtxRetain 0\n\n")
+        # One that is gone when its run comes: the pair begins again, without.
+        [pid] = payloads(server)
+        [init] = [parent for parent in exec_warm.children(server.process.pid) if pid in exec_warm.children(parent)]
+        os.kill(init, signal.SIGSTOP)
+        os.kill(pid, signal.SIGKILL)
+        server.run("j", [pair(server, limits=limits)], unit={"name": "d", "gpu": 0})
+        server.until(event="step", job="j")
+        os.kill(init, signal.SIGCONT)
+        outcome = server.done("j")["outcomes"][0]
+        equal((outcome["state"], outcome["solver"].get("prepared"), outcome["solver"]["stdout"]["text"]), ("passed", None, "not opened\n"))
+        # A run without a referee is of another kind.
+        await_prepared(server)
+        equal(run(server, LOOK).get("prepared"), None)
+
+
 if __name__ == "__main__":
     exec_warm.need_warm()
-    sys.exit(main([opened, off, rights, view, closed, keys, failures, hangs, killed, ends, accounted, bounded, hip, torch, both, poison]))
+    sys.exit(main([opened, off, both_judged, rights, view, closed, keys, failures, hangs, killed, ends, accounted, bounded, hip, torch, both, poison]))

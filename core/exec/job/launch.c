@@ -481,13 +481,17 @@ find_channel(struct step *step, size_t index)
 	return result->values ? result : NULL;
 }
 
-/* A sandbox in which the step's GPUs are open already; NULL: there is none for such a run. */
+/*
+ * A sandbox in which the step's GPUs are open already; NULL: there is none for such a run. It is the solver's, which
+ * starts first: the referee joins its group.
+ */
 static struct sandbox *
-find_prepared(struct step_process *process, const struct sandbox_config *config)
+find_prepared(struct step_process *process, struct sandbox_config *config)
 {
-	const struct step *step = process->step;
-	bool may = step->plan->device > 0 && step->count == 1 && !step->unprepared;
-	struct sandbox *found = may ? prepared_take(process->warm.process, &step->visible, config) : NULL;
+	struct step *step = process->step;
+	bool may = step->plan->device > 0 && process == STEP_SOLVER(step) && !step->unprepared;
+	struct sandbox *found = may ? prepared_take(process->warm.process, &step->visible, config, &step->group) : NULL;
+	config->group = step->group;
 	process->prepared = found != NULL;
 	return found;
 }
@@ -662,14 +666,13 @@ request_warm(struct step_process *process, void (*again)(void *arg))
 static bool
 await_prepared(struct step *step, void (*again)(void *arg))
 {
-	struct warm_waiter *warm = &step->processes[0].warm;
-	if (step->plan->device == 0 || step->count > 1 || step->awaited || step->unprepared)
+	if (step->plan->device == 0 || step->awaited || step->unprepared)
 		return false;
 	step->opening.ended = again;
 	step->opening.arg = step;
-	step->awaited = prepared_await(warm->process, &step->visible, &step->opening);
-	if (step->awaited)
-		warm_hold(warm);
+	step->awaited = prepared_await(STEP_SOLVER(step)->warm.process, &step->visible, &step->opening);
+	for (size_t i = 0; step->awaited && i < step->count; i++)
+		warm_hold(&step->processes[i].warm);
 	return step->awaited;
 }
 

@@ -409,8 +409,8 @@ leave_gpus(struct step *step)
 static bool
 was_unprepared(const struct step *step)
 {
-	const struct process *process = &step->processes[0].process;
-	return step->processes[0].prepared && !step->unprepared && !is_over(step) && process->error.code == 0 &&
+	const struct process *process = &STEP_SOLVER(step)->process;
+	return STEP_SOLVER(step)->prepared && !step->unprepared && !is_over(step) && process->error.code == 0 &&
 		   !process->report.started;
 }
 

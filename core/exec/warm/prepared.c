@@ -12,6 +12,9 @@
  * that fits, which has a lead on it; one that does not fit is ended. Nothing a process does before its run counts
  * against the run.
  *
+ * Of a referee and a solver only the solver is prepared, in a group of its own, which the referee joins when the run
+ * begins: so both have one limit of memory, as in an ordinary start.
+ *
  * A process that fails, ends or takes too long is told once, and for a while no other is made for these GPUs. Two
  * readings bound what it holds: of its own memory, and of the GPU's. The checks of GPUs before and after jobs know these
  * processes by their numbers (gpu_unfit, gpu_is_occupied).
@@ -42,6 +45,7 @@ struct request {
 	struct warm_process *from;
 	char *key;
 	struct sandbox_config config;
+	uint64_t group_bytes; /* limit of its group; 0: it has none */
 	struct sandbox_bind *binds;
 	struct strings texts; /* of the binds */
 	struct cores cores;
@@ -68,6 +72,7 @@ struct prepared_process {
 	char *key;
 	enum prepared_state state;
 	struct sandbox *sandbox; /* NULL: a run has it */
+	struct sandbox_group *group;
 	pid_t pid;               /* the payload's; 0: not known */
 	uint64_t bytes;
 	uv_poll_t control;
@@ -134,6 +139,7 @@ make_request(struct warm_process *from, char *key_take, const struct sandbox_con
 			.machine = config->machine,
 			.warm = config->warm,
 			.uid = config->uid},
+		.group_bytes = sandbox_group_bytes(config->group),
 		.binds = xcalloc(config->binds_count + 1, sizeof(*request->binds))};
 	cores_join(&request->cores, &(struct cores){(int *)config->cores, config->cores_count});
 	for (size_t i = 0; i < config->binds_count; i++) {
@@ -185,6 +191,7 @@ on_closed(uv_handle_t *handle)
 struct ended {
 	struct work work;
 	struct sandbox *sandbox;
+	struct sandbox_group *group;
 };
 
 static void
@@ -192,6 +199,7 @@ work_free(void *arg)
 {
 	struct ended *ended = arg;
 	sandbox_free(ended->sandbox);
+	sandbox_group_free(ended->group);
 }
 
 static void
@@ -214,6 +222,7 @@ end_process(struct prepared_process *process)
 		return;
 	struct ended *ended = xcalloc(1, sizeof(*ended));
 	ended->sandbox = STEAL(process->sandbox);
+	ended->group = STEAL(process->group);
 	sandbox_kill(ended->sandbox, SANDBOX_LIMIT_CANCEL);
 	uv_loop_t *loop = process->place->warm->setup.loop;
 	close_process(process);
@@ -350,15 +359,21 @@ prepare(struct prepared_place *place, const struct request *request)
 {
 	struct warm *warm = place->warm;
 	struct sandbox *sandbox = NULL;
+	struct sandbox_group *group = NULL;
 	struct sandbox_config config = request->config;
+	if (request->group_bytes > 0 && sandbox_group_new(warm->setup.machine, request->group_bytes, &group, NULL) != 0)
+		return;
+	config.group = group;
 	config.init_cores = warm->setup.build->list;
 	config.init_cores_count = warm->setup.build->count;
 	/* Where it is not possible at all, as at a low level, runs go on as they do without. */
-	if (sandbox_prepare(&config, &sandbox, NULL) != 0)
+	if (sandbox_prepare(&config, &sandbox, NULL) != 0) {
+		sandbox_group_free(group);
 		return;
+	}
 	struct prepared_process *process = xcalloc(1, sizeof(*process));
 	*process = (struct prepared_process){
-		.place = place, .from = request->from, .key = xstrdup(request->key), .sandbox = sandbox, .handles = 2};
+		.place = place, .from = request->from, .key = xstrdup(request->key), .sandbox = sandbox, .group = group, .handles = 2};
 	process->control.data = process->timer.data = process;
 	LIST_APPEND(place->list, process);
 	(void)uv_poll_init(warm->setup.loop, &process->control, sandbox_control_fd(sandbox));
@@ -475,17 +490,22 @@ is_short_of(uint64_t memory)
 }
 
 struct sandbox *
-prepared_take(struct warm_process *process, const struct strings *gpus, const struct sandbox_config *config)
+prepared_take(struct warm_process *process, const struct strings *gpus, const struct sandbox_config *config,
+	struct sandbox_group **group)
 {
 	struct prepared_place *place = process ? make_place(process->pool, gpus) : NULL;
 	struct sandbox *found = NULL;
-	if (!place || config->group)
+	if (!place)
 		return NULL;
 	char *key = sandbox_prepared_key(config);
 	struct warm *warm = place->warm;
 	for (struct prepared_process *one = place->list; one && !found; one = one->next)
 		if (one->state == WAITING && one->from == process && strcmp(one->key, key) == 0) {
 			found = STEAL(one->sandbox);
+			if (one->group) {
+				sandbox_group_free(*group);
+				*group = STEAL(one->group);
+			}
 			close_process(one);
 		}
 	remember(place, make_request(process, key, config));

@@ -26,10 +26,11 @@ bool prepared_await(struct warm_process *process, const struct strings *gpus, st
 void prepared_cancel(struct prepared_waiter *wait);
 /*
  * A run on these GPUs begins: returns a prepared sandbox for it, which the caller resumes and frees, or NULL, and
- * remembers what to prepare for such runs. Ends those that are in the way of the run.
+ * remembers what to prepare for such runs. Ends those that are in the way of the run. *group: that of the run's
+ * processes, of which none has begun, or NULL; a prepared sandbox of such a run has one already, which takes its place.
  */
-struct sandbox *prepared_take(
-	struct warm_process *process, const struct strings *gpus, const struct sandbox_config *config);
+struct sandbox *prepared_take(struct warm_process *process, const struct strings *gpus,
+	const struct sandbox_config *config, struct sandbox_group **group);
 /* A step's processes use these GPUs from now on, and have all ended. */
 void prepared_begin_use(struct warm *warm, const struct strings *gpus);
 void prepared_end_use(struct warm *warm, const struct strings *gpus);
