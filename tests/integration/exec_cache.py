@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The build cache: what is kept, when it is used, how it heals and stays small."""
+import base64
+import hashlib
+import pathlib
+
 import exec_driver
 from exec_driver import *
 
@@ -32,6 +36,53 @@ def hits(folder):
                 equal((begun["state"], begun["cached"]), ("building", first is not None))
                 first = first or outcomes["b"]
                 equal(len(entries(x)), 1)
+
+
+def read_back(spool, outcome):
+    """The outputs that an outcome has given back, as `ended` of a step takes them."""
+    for output in outcome["outputs"]:
+        if not output.get("folder"):
+            data = pathlib.Path(spool, outcome["step"], output["path"]).read_bytes()
+            equal((len(data), hashlib.sha256(data).hexdigest()), (output["size"], output["sha256"]))
+            output["base64"] = base64.b64encode(data).decode()
+    return outcome.pop("outputs")
+
+
+def two_machines(folder):
+    """What a plan gives back, built or from the cache, is there in a plan that goes on with it on another machine, and nothing is built"""
+    steps = [build(), {"id": "c", "kind": "prepare", "argv": ["sh", "-c", "mkdir -p out/made/empty && echo made >out/made/file"], "outputs": ["made"]},
+             build(id="wrong", inputs={"a.c": text("nonsense")}, cache=False)]
+    ended = []
+    with Exec(folder) as x:
+        for number in range(2):
+            spool = os.path.join(folder, f"spool{number}")
+            x.send(op="run", job="first", spool=spool, plan={"version": 1, "steps": steps, "return_outputs": True})
+            outcomes = x.done("first")["outcomes"]
+            equal([(one["state"], one["cached"]) for one in outcomes], [("passed", number == 1), ("passed", False), ("failed", False)])
+            equal("outputs" in outcomes[2], False)
+            ended = [{"outcome": one, "outputs": read_back(spool, one) if one["state"] == "passed" else []} for one in outcomes]
+            equal([output["path"] for output in ended[1]["outputs"]][0], "made")
+        equal("outputs" in x.outcomes("j", [build()])["b"], False)
+    run = [{"id": "r", "kind": "run", "argv": ["./p"], "inputs": {"p": {"step": "b", "output": "p"}}},
+           {"id": "s", "kind": "run", "argv": ["sh", "-c", "cat out/kept/file >&2; [ ! -e a.c ]"], "inputs": {"out/kept": {"step": "c", "output": "made"}}},
+           {"id": "t", "kind": "run", "argv": ["./p"], "inputs": {"p": {"step": "wrong", "output": "p"}}}]
+    other = os.path.join(folder, "other")
+    os.makedirs(other)
+    with Exec(other) as x:
+        rest = [dict(step, argv=["false"], ended=end) for step, end in zip(steps, ended)] + run
+        outcomes = x.outcomes("second", rest)
+        equal([outcomes[one["id"]] for one in steps], [end["outcome"] for end in ended])
+        equal([outcomes[one]["state"] for one in "rst"], ["passed", "passed", "skipped"])
+        equal(outcomes["s"]["stderr"]["text"], "made\n")
+        equal(os.path.exists(os.path.join(x.state, "cache")) and entries(x), [])
+        broken = {"outcome": {"step": "b", "kind": "build", "state": "passed"}, "outputs": [{"path": "p", "base64": "!"}]}
+        outcomes = x.outcomes("broken", [build(ended=broken), run[0]])
+        equal((outcomes["b"]["state"], outcomes["r"]["state"]), ("error", "skipped"))
+        broken["outputs"] = []
+        outcomes = x.outcomes("empty", [build(ended=broken), run[0]])
+        equal((outcomes["b"]["state"], outcomes["r"]["state"]), ("passed", "failed"))
+        x.run("outside", [build(ended={"outcome": broken["outcome"], "outputs": [{"path": "../p", "base64": ""}]})])
+        equal(x.done("outside")["outcomes"][0]["state"], "error")
 
 
 def misses(folder):
@@ -347,4 +398,4 @@ if __name__ == "__main__":
     if not shutil.which("gcc"):
         print("1..0 # SKIP gcc is not installed")
         sys.exit(0)
-    sys.exit(main([hits, misses, chain, heals, once, toolchain, reads, reads_unsandboxed, recorded, unrecorded, bounded, shares]))
+    sys.exit(main([hits, two_machines, misses, chain, heals, once, toolchain, reads, reads_unsandboxed, recorded, unrecorded, bounded, shares]))

@@ -418,6 +418,7 @@ struct step {
 	char *dir, *kept;        /* its folder, below the job's; its outputs */
 	struct manifest outputs; /* in kept */
 	bool collect, trim;      /* tasks of the collecting work */
+	bool returned;           /* the outputs are among the artifacts, since the rest of the plan runs elsewhere */
 
 	struct step_tools {
 		const struct tool **further;          /* of the plan's toolchain, in order; NULL: the machine lacks it */
@@ -495,6 +496,8 @@ bool outcome_exit_passes(const struct step *step);
  * if a sentence is needed. PASSED still requires that the outputs exist.
  */
 enum step_state outcome_judge(struct step *step);
+/* The state of a step that has ended on another machine; false: it has not. */
+bool outcome_ended(const struct step *step, enum step_state *ret_state);
 /* Makes the outcome object (event.schema.json) of a step in its final state. New reference. */
 json_t *outcome_make(const struct step *step);
 /* The arguments of a command, quoted for a shell, at most max bytes. New string (exported for its test). */
@@ -512,6 +515,8 @@ char *outcome_command(const struct strings *argv, size_t max);
 void step_files_key(void *step);
 /* Takes the outputs of a step with `cache` from the cache (step->cache.hit), or makes the folders of its processes. */
 void step_files_prepare(void *step);
+/* Puts what a step that has ended on another machine left where later steps take it from. */
+void step_files_restore(void *step);
 /* Checks the GPUs of a step whose processes have ended: sets step->gpus. */
 void step_files_check_gpus(void *step);
 /* Makes the folders of the step's processes again. */

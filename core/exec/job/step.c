@@ -247,11 +247,23 @@ tools_done(void *arg)
 	}
 }
 
+static void
+restored(void *arg)
+{
+	struct step *step = arg;
+	enum step_state state = STEP_ERROR;
+	(void)outcome_ended(step, &state);
+	step_end(step, is_over(step) ? STEP_CANCELLED : step->error.code != 0 ? STEP_ERROR : state);
+}
+
 void
 step_begin(struct step *step)
 {
 	step->times.begun_ns = time_monotonic_ns();
-	do_work(step, launch_find_tools, tools_done);
+	if (step->plan->ended)
+		do_work(step, step_files_restore, restored);
+	else
+		do_work(step, launch_find_tools, tools_done);
 }
 
 static void

@@ -283,6 +283,47 @@ step_files_key(void *arg)
 	sha256_end(digest, step->cache.key);
 }
 
+/* ---- outputs that come from another machine, or go to one ---- */
+
+void
+step_files_restore(void *arg)
+{
+	struct step *step = arg;
+	const json_t *outputs = json_object_get(step->plan->ended, "outputs");
+	int rc = file_mkdirs(step->dir, 0700, &step->error);
+	if (rc == 0)
+		rc = file_mkdirs(step->kept, 0755, &step->error);
+	if (rc == 0 && !manifest_read(outputs, &step->outputs))
+		rc = kettle_fail(&step->error, KETTLE_EINVAL, "`outputs` of a step that has ended have a path that leads out.");
+	for (size_t i = 0; rc == 0 && i < step->outputs.count; i++) {
+		const struct output_file *file = &step->outputs.files[i];
+		const struct plan_contents contents = {.bytes = json_array_get(outputs, i)};
+		AUTO_FREE char *path = path_join(step->kept, file->path);
+		rc = file->folder ? file_mkdirs(path, 0755, &step->error)
+						  : write_contents(step->job, &contents, step->kept, file->path,
+								file->mode & 0100 ? 0755 : 0644, &step->error);
+	}
+	step->error.code = rc;
+}
+
+/* Adds what the step leaves to its artifacts, where the rest of its plan runs on another machine. */
+static void
+return_outputs(struct step *step)
+{
+	AUTO_FREE char *to = path_join(step->job->artifacts, step->plan->id);
+	if (!step->job->line.plan.return_outputs || step->outputs.count > OUTPUT_MAX_ARTIFACTS)
+		return;
+	int rc = file_mkdirs(to, 0755, &step->error);
+	for (size_t i = 0; rc == 0 && i < step->outputs.count; i++) {
+		const struct output_file *file = &step->outputs.files[i];
+		rc = collect_outputs_transfer(file, step->kept, to, false, &step->error);
+		if (rc == 0)
+			manifest_add(&step->artifacts.manifest, file);
+	}
+	step->returned = rc == 0;
+	step->error.code = rc;
+}
+
 /* ---- work of a step ---- */
 
 void
@@ -297,10 +338,12 @@ step_files_prepare(void *arg)
 	if (rc == 0 && step->plan->cache)
 		step->cache.texts = cache_get(shared_cache(step), step->cache.key, step->kept, may_link(step), &step->outputs);
 	step->cache.hit = step->cache.texts != NULL;
-	if (step->cache.hit)
+	if (step->cache.hit) {
 		failpoint("exec.cached");
-	else
+		return_outputs(step);
+	} else {
 		step->error.code = rc == 0 ? make_step_folders(step) : rc;
+	}
 	if (step->error.code == 0)
 		jit_prepare(step);
 }
@@ -443,6 +486,8 @@ step_files_collect(void *arg)
 		rc = collect_step_outputs(step, &step->plan->outputs, step->kept, kind, &step->outputs);
 	if (rc == 0 && step->collect && step->plan->cache && known)
 		step_files_store(step);
+	if (rc == 0 && step->collect)
+		return_outputs(step);
 	jit_take(step);
 	remove_folders(step, step->job->line.keep);
 }

@@ -356,6 +356,7 @@ static const struct {
 	{IN_BUILD | IN_PREPARE, "referee", "only a run step has a referee"},
 	{IN_BUILD | IN_PREPARE, "jit", "only a run keeps what compilers leave while it runs"},
 	{IN_RUN, "cache", "only build and prepare steps can be kept in the cache"},
+	{IN_RUN, "ended", "only build and prepare steps can end on another machine"},
 	{WITH_REFEREE, "argv", "its referee and solver have one each"},
 	{WITH_REFEREE, "inputs", "its referee and solver have their own"},
 	{WITH_REFEREE, "env", "its referee and solver have their own"},
@@ -430,6 +431,21 @@ read_members(const json_t *object, struct plan_step *step)
 	step->capture = json_object_get(object, "capture");
 	step->run = json_object_get(object, "run");
 	step->share = (uint64_t)member_int(object, "share");
+	step->ended = json_object_get(object, "ended");
+}
+
+static int
+check_ended(struct reader *reader)
+{
+	const struct plan_step *step = reader->step;
+	if (step->ended && (step->shared || !member_is(json_object_get(step->ended, "outcome"), "step", step->id)))
+		return REFUSE(reader, " has `ended` with the outcome of another step, or is one of all jobs.");
+	json_array_each(json_object_get(step->ended, "outputs"), output) {
+		int rc = count_contents(reader, output);
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
 }
 
 /* A shared step must not depend on anything of one job. */
@@ -481,6 +497,8 @@ read_step(struct reader *reader, const json_t *object)
 		rc = check_secret(reader);
 	if (rc == 0)
 		rc = check_shared(reader);
+	if (rc == 0)
+		rc = check_ended(reader);
 	return rc == 0 ? check_patterns(reader) : rc;
 }
 
@@ -498,6 +516,7 @@ plan_read(const json_t *schema, const json_t *object, struct plan *ret_plan, str
 			rc = count_contents(&reader, contents);
 	ret_plan->steps = xcalloc(json_array_size(steps), sizeof(*ret_plan->steps));
 	ret_plan->owner = json_text_or_null(object, "owner");
+	ret_plan->return_outputs = member_true(object, "return_outputs");
 	json_array_each_at(steps, i, step) {
 		if (rc != 0)
 			break;

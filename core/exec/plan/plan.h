@@ -107,12 +107,14 @@ struct plan_step {
 	const json_t *capture; /* launches that the profiler looks at; NULL: kettle-profile's choice */
 	json_t *run;           /* for the outcome; a secret run keeps nothing */
 	uint64_t share;
+	const json_t *ended; /* {"outcome", "outputs"}: it has ended on another machine; NULL: it has not */
 };
 
 struct plan {
 	struct plan_step *steps; /* at least one */
 	size_t count;
 	const char *owner; /* owner of the job; NULL: not known */
+	bool return_outputs;
 };
 
 /* The schema of docs/protocol.md, which is part of the program. New reference. */
