@@ -26,3 +26,12 @@
 		.help = "The archive that `make portable-exec` packs; default: share/kettle/kettle-exec.tar.xz of the " \
 				"installation." \
 	}
+
+/* Of units of runners that can build a job in another place than they run it. */
+#define BUILD_OPTION \
+	{ \
+		.key = "build", .type = KETTLE_OPTION_ANY, \
+		.help = \
+			"The options of a place without a GPU, in which a job begins: it builds there, and only its runs take " \
+			"a place of the unit's own options." \
+	}

@@ -62,8 +62,9 @@ static void
 free_job(struct remote_job *job)
 {
 	explicit_bzero(job->key, sizeof(job->key));
+	explicit_bzero(job->second_key, sizeof(job->second_key));
 	json_decref_all(job->unit, job->handle);
-	free_all(job->ref, job->name, job->spool, job->envelope, job->run, job);
+	free_all(job->ref, job->name, job->spool, job->envelope, job->whole, job->run, job);
 }
 
 void
@@ -127,13 +128,20 @@ leave(struct remote_job *job)
 	remote->count--;
 }
 
+/* Ends the part that is under way on the remote side. */
+static void
+leave_name(struct remote_job *job)
+{
+	(void)tdelete(job, &job->remote->by_name, compare_names);
+	job->remote->ops->release(job);
+	free_all(STEAL(job->envelope), STEAL(job->whole));
+}
+
 static void
 free_own(struct remote_job *job)
 {
 	job->phase = REMOTE_CLOSED;
-	(void)tdelete(job, &job->remote->by_name, compare_names);
-	job->remote->ops->release(job);
-	free(STEAL(job->envelope));
+	leave_name(job);
 }
 
 static bool
@@ -155,6 +163,7 @@ remote_job_end(struct remote_job *job, json_t *completion_take)
 	remote_job_hold(job);
 	remote_step_end(job);
 	leave(job);
+	bool forgets = job->part != REMOTE_WHOLE && job->phase != REMOTE_ORPHANED && !job->detached;
 	if (remains(job)) {
 		job->phase = REMOTE_ORPHANED;
 		job->cancelled = true;
@@ -164,7 +173,20 @@ remote_job_end(struct remote_job *job, json_t *completion_take)
 	}
 	if (completion_take)
 		remote->host->job_done(remote->host, job->ref, completion_take);
+	if (forgets)
+		remote_parts_forget(job);
 	remote_job_release(job);
+}
+
+/* Has the job found by its name, which its key depends on. */
+static void
+enter_name(struct remote_job *job, char *name_take)
+{
+	free(job->name);
+	job->name = name_take;
+	sealed_key_derive(job->remote->key, job->name, job->key);
+	if (!tsearch(job, &job->remote->by_name, compare_names))
+		abort(); /* out of memory */
 }
 
 static struct remote_job *
@@ -177,18 +199,17 @@ add_job(struct remote *remote, const struct kettle_job *description, const char 
 	}
 	job->remote = remote;
 	job->ref = xstrdup(description->ref);
-	job->name = xstrdup(description->name);
 	job->spool = description->spool ? xstrdup(description->spool) : NULL;
 	job->deadline_ms = description->deadline_ms;
 	job->unit = json_deep_copy(description->unit);
 	job->phase = phase;
 	(void)snprintf(job->plan_hash, sizeof(job->plan_hash), "%s", plan_hash);
-	sealed_key_derive(remote->key, job->name, job->key);
+	enter_name(job, xstrdup(description->name));
 	job->due = UINT64_MAX;
 	job->next = remote->jobs;
 	remote->jobs = job;
 	bool is_counted = job->ref[0]; /* a doctor has no reference */
-	if (!tsearch(job, &remote->by_name, compare_names) || (is_counted && !tsearch(job, &remote->by_ref, compare_refs)))
+	if (is_counted && !tsearch(job, &remote->by_ref, compare_refs))
 		abort(); /* out of memory */
 	remote->count += is_counted;
 	return job;
@@ -228,6 +249,8 @@ orphan(struct remote_job *job)
 	leave(job);
 	job->phase = REMOTE_ORPHANED;
 	remote->host->job_done(remote->host, job->ref, json_pack("{s:s}", "status", "cancelled"));
+	if (job->part != REMOTE_WHOLE)
+		remote_parts_forget(job);
 }
 
 /* New reference. */
@@ -378,24 +401,6 @@ remote_close(struct remote *remote)
 
 /* ---- sending ---- */
 
-struct packing {
-	struct remote_job *job;
-	char *text, *envelope;
-	size_t size, envelope_size;
-	struct kettle_error err;
-};
-
-static void
-pack(void *arg)
-{
-	struct packing *packing = arg;
-	const struct remote_job *job = packing->job;
-	const struct sealed_scope scope = {job->name, job->plan_hash};
-	(void)sealed_seal(job->key, SEALED_PLAN, &scope, packing->text, packing->size, &packing->envelope,
-		&packing->envelope_size, &packing->err);
-	explicit_bzero(packing->text, packing->size);
-}
-
 static void
 on_stored(void *arg, const struct kettle_error *err, json_t *result)
 {
@@ -413,6 +418,8 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 		failpoint("remote.stored");
 		job->phase = REMOTE_SENDING;
 		job->since = remote_now_ms(job->remote);
+		if (job->part == REMOTE_SECOND)
+			remote_parts_forget(job);
 		(void)job->remote->ops->begin(job);
 		if (job->phase == REMOTE_SENDING)
 			remote_step_now(job);
@@ -434,13 +441,23 @@ remote_store(struct remote_job *job)
 	on_stored(job, &err, NULL);
 }
 
+/* Stores the handle of a part that is to be sent. */
+static void
+store_new(struct remote_job *job)
+{
+	json_object_set_new(job->handle, "at", json_integer(job->remote->host->utc_ms(job->remote->host)));
+	remote_store(job);
+}
+
 static void
 on_packed(void *arg)
 {
-	struct packing *packing = arg;
+	struct remote_packing *packing = arg;
 	struct remote_job *job = packing->job;
 	if (job->phase == REMOTE_PACKING && job->cancelled) {
 		end_cancelled(job);
+	} else if (job->phase == REMOTE_PACKING && packing->unkept) {
+		remote_lost(job, KETTLE_LOSS_NOT_STARTED, "Its plan cannot be kept while it builds: %s", packing->err.message);
 	} else if (job->phase == REMOTE_PACKING && packing->err.code < 0) {
 		/* OpenSSL would refuse every plan like this one. */
 		remote_lost(job, packing->err.code == KETTLE_EINTERNAL ? KETTLE_LOSS_MISCONFIGURED : KETTLE_LOSS_PERMANENT,
@@ -449,11 +466,52 @@ on_packed(void *arg)
 		failpoint("remote.packed");
 		job->envelope = STEAL(packing->envelope);
 		job->envelope_size = packing->envelope_size;
-		json_object_set_new(job->handle, "at", json_integer(job->remote->host->utc_ms(job->remote->host)));
-		remote_store(job);
+		store_new(job);
 	}
-	free_all(packing->envelope, packing->text, packing);
+	remote_packing_free(packing);
 	remote_job_release(job);
+}
+
+void
+remote_begin_second(struct remote_job *job, struct remote_second *second)
+{
+	char *name = remote_parts_name(job);
+	bool whole = !second->envelope;
+	remote_job_hold(job);
+	job->phase = REMOTE_PACKING;
+	leave_name(job);
+	enter_name(job, name);
+	json_decref_all(job->unit, job->handle);
+	job->unit = STEAL(second->unit);
+	job->handle = json_pack("{s:s}", "name", job->name);
+	job->envelope = whole ? STEAL(second->whole) : STEAL(second->envelope);
+	job->envelope_size = whole ? second->whole_size : second->envelope_size;
+	job->whole = STEAL(second->whole);
+	job->whole_size = second->whole_size;
+	free(STEAL(job->run));
+	job->part = REMOTE_SECOND;
+	job->running = false;
+	job->failures = job->invalid_answers = job->absent = job->unread = 0;
+	job->failing = job->most_ms = 0;
+	if (whole)
+		job->remote->host->log(job->remote->host, KETTLE_LOG_INFO,
+			"job %s builds again where it runs: what it has built is too large, or did not come back", job->ref);
+	report(job, "waiting"); /* may lead to a cancel */
+	if (job->phase == REMOTE_PACKING)
+		store_new(job);
+	remote_job_release(job);
+}
+
+bool
+remote_send_whole(struct remote_job *job)
+{
+	if (!job->whole)
+		return false;
+	free(job->envelope);
+	job->envelope = STEAL(job->whole);
+	job->envelope_size = job->whole_size;
+	remote_wait(job, remote_now_ms(job->remote));
+	return true;
 }
 
 /* The hash that `recover` gets. */
@@ -480,7 +538,31 @@ remote_check(void *self, struct kettle_error *err)
 static int
 check_unit(struct remote *remote, const json_t *unit, struct kettle_error *err)
 {
-	return remote->ops->check_unit ? remote->ops->check_unit(remote, unit, err) : 0;
+	AUTO_JSON json_t *first = NULL;
+	struct kettle_error own = {0};
+	int rc = remote->ops->check_unit ? remote->ops->check_unit(remote, unit, err) : 0;
+	if (rc == 0)
+		rc = remote_parts_unit(remote, unit, &first, err);
+	if (rc == 0 && first && remote->ops->check_unit && remote->ops->check_unit(remote, first, &own) < 0)
+		rc = kettle_fail(err, own.code, "In `build` of a unit: %s", own.message);
+	return rc;
+}
+
+/* first_unit: of its first part, which the job is in; NULL: it is in its second one, or has no parts. */
+static struct remote_job *
+add_part(struct remote *remote, const struct kettle_job *description, const char *plan_hash, enum remote_phase phase,
+	const json_t *first_unit)
+{
+	if (!first_unit)
+		return add_job(remote, description, plan_hash, phase);
+	AUTO_FREE char *name = xasprintf("%s" REMOTE_BUILD, description->name);
+	struct kettle_job first = *description;
+	first.name = name;
+	first.unit = first_unit;
+	struct remote_job *job = add_job(remote, &first, plan_hash, phase);
+	job->part = REMOTE_FIRST;
+	sealed_key_derive(remote->key, description->name, job->second_key);
+	return job;
 }
 
 int
@@ -501,15 +583,17 @@ remote_submit(void *self, const struct kettle_job *description, const json_t *pl
 		(void)snprintf(hash, sizeof(hash), "%s", description->plan_hash);
 	else
 		hash_plan(plan, hash);
-	AUTO_JSON json_t *content = json_pack("{s:O, s:O}", "unit", description->unit, "plan", plan);
-	struct packing *packing = xnew(struct packing, .text = json_dumps(content, JSON_COMPACT));
-	packing->size = strlen(packing->text);
-	struct remote_job *job = packing->job = add_job(remote, description, hash, REMOTE_PACKING);
+	AUTO_JSON json_t *unit = NULL;
+	if (description->spool)
+		(void)remote_parts_unit(remote, description->unit, &unit, NULL); /* it is checked */
+	struct remote_packing *packing = remote_packing_new(description->unit, plan, unit);
+	struct remote_job *job = packing->job =
+		add_part(remote, description, hash, REMOTE_PACKING, packing->first ? unit : NULL);
 	job->handle = json_pack("{s:s}", "name", job->name);
 	job->busy = 1;
-	rc = remote->host->work(remote->host, pack, on_packed, packing, err);
+	rc = remote->host->work(remote->host, remote_pack, on_packed, packing, err);
 	if (rc < 0) {
-		free_all(packing->text, packing);
+		remote_packing_free(packing);
 		remote_job_end(job, NULL);
 		remote_job_release(job);
 		return rc;
@@ -525,10 +609,15 @@ remote_recover(void *self, const struct kettle_job *description, const char *han
 	AUTO_JSON json_t *stored = json_loads(handle, 0, NULL);
 	if (remote_check(remote, err) < 0)
 		return err->code;
-	if (!member_is(stored, "name", description->name) || !description->plan_hash ||
+	AUTO_FREE char *first_name = xasprintf("%s" REMOTE_BUILD, description->name);
+	AUTO_JSON json_t *unit = NULL;
+	bool building = member_is(stored, "name", first_name);
+	if ((!building && !member_is(stored, "name", description->name)) || !description->plan_hash ||
 		strlen(description->plan_hash) != 64)
 		return kettle_fail(err, KETTLE_ENOENT, "Its handle is not one of this runner and database.");
-	struct remote_job *job = add_job(remote, description, description->plan_hash, REMOTE_SUBMITTED);
+	if (building && (!description->spool || remote_parts_unit(remote, description->unit, &unit, err) < 0 || !unit))
+		return kettle_fail(err, KETTLE_ENOENT, "It was built in another place, which its unit no longer names.");
+	struct remote_job *job = add_part(remote, description, description->plan_hash, REMOTE_SUBMITTED, unit);
 	job->handle = STEAL(stored);
 	failpoint("remote.recover");
 	remote_job_hold(job);

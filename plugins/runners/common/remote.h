@@ -59,7 +59,10 @@ struct remote_ops {
 	void (*give_up)(struct remote_job *job, const char *why);
 	/* The job completes: whether something of it may be left there, so that it continues as ORPHANED. NULL: no. */
 	bool (*remains)(struct remote_job *job);
-	/* The job has ended or was detached: ends all that refers to it, and frees job->own. Called once. */
+	/*
+	 * The job, or its part on the remote side, has ended or was detached: ends all that refers to it, and frees
+	 * job->own. Called once for each part.
+	 */
 	void (*release)(struct remote_job *job);
 	/* Makes a status: called until remote_report, for a job without a plan and a unit. */
 	void (*status)(struct remote_job *job);
@@ -72,10 +75,13 @@ struct remote_ops {
 	bool (*end)(struct remote *remote);
 	/* EUNAVAIL: the runner's section lacks something. NULL: the runner needs nothing. */
 	int (*check)(struct remote *remote, struct kettle_error *err);
-	/* EINVAL: the unit is wrong. */
+	/* EINVAL: the unit is wrong; also for that of the first part, which has the options of `build` (remote_parts.c). */
 	int (*check_unit)(struct remote *remote, const json_t *unit, struct kettle_error *err);
 	/* Writes the files of `runner init` (init_files.h), on a thread of the pool. NULL: the table has its own `init`. */
 	int (*write_files)(struct init *init, struct kettle_error *err);
+	/* The options of a unit, with BUILD_OPTION where jobs can be built in another place. */
+	const struct kettle_option *unit_options;
+	size_t unit_options_count;
 };
 
 /* When failed requests are repeated, and for how long. */
@@ -106,13 +112,15 @@ enum remote_status {
 struct remote_job {
 	struct remote *remote;
 	struct remote_job *next; /* of remote->jobs */
-	char *ref, *name;
-	char *spool; /* NULL: artifacts are not kept */
+	char *ref, *name;        /* name: of its part that is under way, if it has two */
+	char *spool;             /* NULL: artifacts are not kept */
 	char plan_hash[65];
 	json_t *unit;   /* its section */
 	json_t *handle; /* {"name", "at": ms since 1970, before it is sent}; the runner adds to it and calls remote_store */
 	char *envelope; /* the sealed plan, until remote_accepted; NULL: recovered job */
 	size_t envelope_size;
+	char *whole; /* of a second part: the same without what the first part has built; NULL: none */
+	size_t whole_size;
 	char *run;            /* set by the runner: the run that must have made the result (--run); NULL: any. New string */
 	void *own;            /* the runner's data */
 	uint64_t deadline_ms; /* of the plan, for build and run together */
@@ -122,8 +130,9 @@ struct remote_job {
 	bool cancelled; /* its result no longer matters */
 	/* for the shared code only */
 	bool detached;
-	unsigned busy;   /* holds that prevent freeing it */
-	unsigned unread; /* failed tries to read its result */
+	enum { REMOTE_WHOLE, REMOTE_FIRST, REMOTE_SECOND } part; /* remote_parts.c */
+	unsigned busy;                                           /* holds that prevent freeing it */
+	unsigned unread;                                         /* failed tries to read its result */
 	struct kettle_timer *limit;
 	bool awaiting;           /* an answer of the remote side is awaited */
 	bool fetching;           /* likewise, to ops->fetch */
@@ -133,7 +142,7 @@ struct remote_job {
 	kettle_answer report; /* NULL: a job; else a doctor or a status, which are jobs without a plan */
 	bool is_status;
 	void *report_arg;
-	unsigned char key[SEALED_KEY_SIZE]; /* the attempt's */
+	unsigned char key[SEALED_KEY_SIZE], second_key[SEALED_KEY_SIZE]; /* of its name; of a first part, the second's */
 };
 
 /* The jobs of one runner. */
@@ -217,6 +226,11 @@ void remote_update(struct remote_job *job, enum remote_status status, const char
 void remote_wait(struct remote_job *job, uint64_t at_ms);
 /* Says that a request under way is about this job, too: the job awaits its answer. */
 void remote_await(struct remote_job *job);
+/*
+ * The envelope is too large to be sent: sends that without what the first part has built. false: it has none, and the
+ * job cannot be sent.
+ */
+bool remote_send_whole(struct remote_job *job);
 /* The remote side has accepted the job. Frees the envelope. */
 void remote_accepted(struct remote_job *job);
 /* The job runs; until this call the engine shows it as waiting. Only the first call counts. */

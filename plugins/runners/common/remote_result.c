@@ -28,6 +28,7 @@ struct opening {
 	struct result_reader *reader;
 	size_t report_size;
 	json_t *completion;
+	struct remote_second second; /* of a first part */
 	char *run;
 	struct kettle_error err;
 };
@@ -37,8 +38,8 @@ opening_free(struct opening *opening)
 {
 	if (opening->fd >= 0)
 		close(opening->fd);
-	json_decref(opening->completion);
-	free_all(opening->run, opening->path, opening);
+	json_decref_all(opening->completion, opening->second.unit);
+	free_all(opening->second.envelope, opening->second.whole, opening->run, opening->path, opening);
 }
 
 static int
@@ -78,13 +79,18 @@ open_result(void *arg)
 	const struct remote_job *job = opening->job;
 	const struct sealed_scope scope = {job->name, job->plan_hash};
 	struct sealed_source source;
-	opening->reader = result_reader_new(job->spool, RESULT_PACKAGE_MAX);
+	AUTO_FREE char *outputs = job->part == REMOTE_FIRST ? remote_parts_outputs(job) : NULL;
+	opening->reader = result_reader_new(outputs ? outputs : job->spool, RESULT_PACKAGE_MAX);
 	int rc = find_result(opening, &source);
 	if (rc == 0)
 		rc = sealed_open_stream(
 			job->key, SEALED_RESULT, &scope, &source, RESULT_PACKAGE_MAX, take_result, opening, &opening->err);
 	if (rc == 0)
-		(void)result_reader_finish(opening->reader, &opening->completion, &opening->run, &opening->err);
+		rc = result_reader_finish(opening->reader, &opening->completion, &opening->run, &opening->err);
+	if (rc == 0 && outputs)
+		(void)remote_parts_second(job, opening->completion, &opening->second, &opening->err);
+	if (outputs)
+		(void)file_remove_tree(outputs, NULL);
 	opening->report_size = result_reader_line_size(opening->reader);
 	result_reader_free(opening->reader);
 }
@@ -95,19 +101,24 @@ on_opened(void *arg)
 	struct opening *opening = arg;
 	struct remote_job *job = opening->job;
 	failpoint("remote.opened");
-	if (job->phase != REMOTE_OPENING) {
-		; /* completed meanwhile */
+	if (job->phase != REMOTE_OPENING) { /* completed meanwhile */
+		if (job->part == REMOTE_FIRST && !job->detached)
+			remote_parts_forget(job);
 	} else if (job->cancelled) {
 		remote_cancelled(job);
 	} else if (opening->path && opening->unread && ++job->unread < REMOTE_READS) {
 		job->phase = REMOTE_SUBMITTED;
 		remote_step_wait(job);
+	} else if (opening->second.unkept) {
+		remote_lost(job, KETTLE_LOSS_UNREACHED, "It has built, and its whole plan is gone: %s", opening->err.message);
 	} else if (opening->err.code < 0) {
 		remote_lost(job, opening->large ? KETTLE_LOSS_PERMANENT : KETTLE_LOSS_NODE_FAULT,
 			"Its result from %s is void: %s", job->remote->side, opening->err.message);
 	} else if (job->run && strcmp(job->run, opening->run ? opening->run : "") != 0) {
 		remote_lost(job, KETTLE_LOSS_NODE_FAULT, "Its result from %s is void: it is that of run %s, not of run %s.",
 			job->remote->side, opening->run ? opening->run : "(none)", job->run);
+	} else if (opening->second.unit) {
+		remote_begin_second(job, &opening->second);
 	} else {
 		remote_job_end(job, STEAL(opening->completion));
 	}

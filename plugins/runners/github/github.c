@@ -41,7 +41,7 @@ static const struct kettle_option options[] = {
 	EXEC_ARCHIVE_OPTION,
 };
 
-static const struct kettle_option unit_options[] = {
+const struct kettle_option github_unit_options[GITHUB_UNIT_OPTIONS] = {
 	{.key = "repo", .type = KETTLE_OPTION_STRING, .required = true, .help = "The repository, as OWNER/NAME."},
 	{.key = "workflow",
 		.type = KETTLE_OPTION_STRING,
@@ -55,6 +55,7 @@ static const struct kettle_option unit_options[] = {
 		.type = KETTLE_OPTION_STRINGS,
 		.default_value = "[" GITHUB_LABEL "]",
 		.help = "The labels of the machine that the job needs."},
+	BUILD_OPTION,
 };
 
 /* ---- places ---- */
@@ -264,7 +265,7 @@ destroy(void *self)
 }
 
 static const struct kettle_runner runner = {
-	REMOTE_RUNNER(unit_options),
+	REMOTE_RUNNER(github_unit_options),
 	.submit = remote_submit,
 	.init = remote_run_init,
 	.status = get_status,

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <kettle/host.h>
+#include <kettle/option.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +34,8 @@ struct github {
 	uint64_t alone_at; /* when a run that its list did not show may next be looked at by id */
 };
 
+#define GITHUB_UNIT_OPTIONS 5
+extern const struct kettle_option github_unit_options[GITHUB_UNIT_OPTIONS];
 /* The place that a unit names; it borrows from the unit, and has labels NULL where the unit names none. EINVAL. */
 int github_place_read(const json_t *unit, struct run_place *ret_place, struct kettle_error *err);
 /* EUNAVAIL: there is no token. */

@@ -177,6 +177,8 @@ not_published(struct run *run, const struct kettle_error *err, bool never)
 		remote_wait(run->job, now + LINK_AGAIN_MS);
 		return;
 	}
+	if (remote_send_whole(run->job))
+		return;
 	enum kettle_loss loss = never                           ? KETTLE_LOSS_PERMANENT
 							: err->code == KETTLE_ECANCELED ? KETTLE_LOSS_NOT_STARTED
 															: KETTLE_LOSS_UNKNOWN_JOB;
@@ -577,4 +579,6 @@ const struct remote_ops runs_ops = {
 	.check = github_check,
 	.check_unit = github_check_unit,
 	.write_files = setup_write,
+	.unit_options = github_unit_options,
+	.unit_options_count = GITHUB_UNIT_OPTIONS,
 };

@@ -74,6 +74,7 @@ static const struct kettle_option unit_options[] = {
 		.type = KETTLE_OPTION_STRING,
 		.required = true,
 		.help = "The device of modal_app.py whose function runs the unit's jobs."},
+	BUILD_OPTION,
 };
 
 /* A job's own data. */
@@ -184,6 +185,8 @@ submit(struct remote_job *job)
 	const char *function = json_text_or_empty(json_object_get(job->unit, "options"), "function");
 	AUTO_FREE char *path = xasprintf("/%s/%s", job->report ? "doctor" : "submit", function);
 	failpoint("modal.submit");
+	if (job->envelope_size > API_MAX_REQUEST && remote_send_whole(job))
+		return;
 	if (job->envelope_size > API_MAX_REQUEST)
 		remote_lost(job, KETTLE_LOSS_PERMANENT,
 			"The runner could not submit the job: its plan has %zu bytes, and one request to Modal takes %u.",
@@ -604,6 +607,8 @@ static const struct remote_ops remote_ops = {
 	.check = check,
 	.check_unit = check_unit,
 	.write_files = init_write,
+	.unit_options = unit_options,
+	.unit_options_count = ARRAY_SIZE(unit_options),
 };
 
 /* ---- the plugin ---- */

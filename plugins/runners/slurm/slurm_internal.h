@@ -59,7 +59,7 @@ bool sbatch_is_refusal(const char *line, const char **ret_reason);
 #define SLURM_DEFAULT_CORES 2
 
 /* The options of a unit. */
-#define SLURM_UNIT_OPTIONS 8
+#define SLURM_UNIT_OPTIONS 9
 extern const struct kettle_option slurm_unit_options[SLURM_UNIT_OPTIONS];
 
 /* EINVAL: a flag in the unit's options is one that this runner sets itself, or is no long option. */

@@ -663,4 +663,6 @@ const struct remote_ops slurm_remote_ops = {
 	.interval_ms = interval_ms,
 	.end = end,
 	.check_unit = check_unit,
+	.unit_options = slurm_unit_options,
+	.unit_options_count = SLURM_UNIT_OPTIONS,
 };

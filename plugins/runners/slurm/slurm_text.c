@@ -138,6 +138,7 @@ const struct kettle_option slurm_unit_options[SLURM_UNIT_OPTIONS] = {
 	{.key = "flags",
 		.type = KETTLE_OPTION_STRINGS,
 		.help = "Further options of sbatch, each as --NAME or --NAME=VALUE."},
+	BUILD_OPTION,
 };
 
 int

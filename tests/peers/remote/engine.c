@@ -37,6 +37,13 @@ engine_plan(struct job *job, uint64_t delay_ms)
 	AUTO_JSON json_t *plan = world_plan(attempt);
 	AUTO_FREE char *text = json_dumps(plan, JSON_COMPACT | JSON_SORT_KEYS);
 	sha256_hex(text, strlen(text), attempt->hash);
+	if (job->world->parts) {
+		struct attempt *first = attempt->first = xmalloc(sizeof(*first));
+		*first = *attempt;
+		first->first = NULL;
+		first->whole = attempt;
+		(void)snprintf(first->name, sizeof(first->name), "%.40s.build", attempt->name);
+	}
 	world_after(job->world, delay_ms, submit, attempt);
 }
 
@@ -62,7 +69,7 @@ again(struct attempt *attempt, uint64_t delay_ms)
 }
 
 static struct kettle_job
-describe(const struct attempt *attempt, const json_t *unit)
+describe(const struct attempt *attempt, const json_t *unit, const char *spool)
 {
 	return (struct kettle_job){.size = sizeof(struct kettle_job),
 		.ref = attempt->ref,
@@ -70,6 +77,7 @@ describe(const struct attempt *attempt, const json_t *unit)
 		.unit = unit,
 		.deadline_ms = 300000,
 		.name = attempt->name,
+		.spool = spool,
 		.plan_hash = attempt->hash};
 }
 
@@ -141,7 +149,8 @@ submit(void *arg)
 		return;
 	}
 	AUTO_JSON json_t *unit = world->side->unit(world), *plan = world_plan(attempt);
-	const struct kettle_job job = describe(attempt, unit);
+	AUTO_FREE char *spool = world->parts ? xasprintf("%s/%s.run", world->folder, attempt->ref) : NULL;
+	const struct kettle_job job = describe(attempt, unit, spool);
 	world_say(world, "submit %s", attempt->ref);
 	attempt->state = ATTEMPT_IN_FLIGHT;
 	attempt->said_to_run = false;
@@ -172,7 +181,7 @@ check_loss(struct attempt *attempt, const json_t *completion)
 		world_fail(world, "%s is lost in a calm world", attempt->ref);
 	else if (counts && world->climate != HOSTILE && !attempt->excused)
 		world_fail(world, "%s is lost, and counts, though what went wrong passes", attempt->ref);
-	else if (never && attempt->starts > 0 && !attempt->doubted)
+	else if (never && world_part(attempt)->starts > 0 && !world_part(attempt)->doubted)
 		world_fail(world, "%s has begun, and is said not to have", attempt->ref);
 	attempt->denied = never;
 	attempt->job->counted += counts;
@@ -272,7 +281,7 @@ engine_takes_event(struct world *world, const char *ref, const json_t *event)
 	world_say(world, "%s: %s", ref, name);
 	if (!attempt || attempt->state != ATTEMPT_IN_FLIGHT)
 		world_fail(world, "%s says `%s`, and is not in flight", ref, name);
-	else if (strcmp(name, "started") == 0 && attempt->starts == 0 && !attempt->doubted)
+	else if (strcmp(name, "started") == 0 && world_part(attempt)->starts == 0 && !world_part(attempt)->doubted)
 		world_fail(world, "%s is said to have begun, and has not", ref);
 	if (attempt && strcmp(name, "started") == 0)
 		attempt->said_to_run = true;
@@ -286,7 +295,8 @@ recover_now(struct attempt *attempt)
 	struct world *world = attempt->job->world;
 	struct kettle_error err = {0};
 	AUTO_JSON json_t *unit = world->side->unit(world);
-	const struct kettle_job job = describe(attempt, unit);
+	AUTO_FREE char *spool = world->parts ? xasprintf("%s/%s.run", world->folder, attempt->ref) : NULL;
+	const struct kettle_job job = describe(attempt, unit, spool);
 	AUTO_FREE char *handle = xstrdup(attempt->handle);
 	world_say(world, "recover %s by %s", attempt->ref, handle);
 	attempt->state = ATTEMPT_IN_FLIGHT;
@@ -428,7 +438,11 @@ engine_free(struct world *world)
 	}
 	for (unsigned i = 0; i < world->job_count; i++)
 		for (unsigned k = 0; k < world->jobs[i].count; k++) {
-			free(world->jobs[i].attempts[k].handle);
-			json_decref(world->jobs[i].attempts[k].made);
+			struct attempt *attempt = &world->jobs[i].attempts[k];
+			free(attempt->handle);
+			json_decref(attempt->made);
+			if (attempt->first)
+				json_decref(attempt->first->made);
+			free(attempt->first);
 		}
 }

@@ -85,8 +85,9 @@ github_section(struct world *world)
 static json_t *
 github_unit(struct world *world)
 {
-	(void)world;
-	return json_pack("{s:s, s:s, s:{s:s}}", "runner", "github", "name", "FAR", "options", "repo", "o/r");
+	json_t *build = json_pack("{s:s, s:[s]}", "repo", "o/r", "runs_on", "small");
+	json_t *options = world_options(world, json_pack("{s:s}", "repo", "o/r"), build);
+	return json_pack("{s:s, s:s, s:o}", "runner", "github", "name", "FAR", "options", options);
 }
 
 /* ---- what runs leave ---- */
@@ -235,6 +236,7 @@ answer_dispatch(struct world *world, const struct wire_request *request, struct 
 		return;
 	}
 	struct attempt *attempt = world_open(world, title, payload, strlen(payload));
+	world_placed(world, attempt, member_is(inputs, "runner", "[\"small\"]"));
 	/* Somebody else's run of the same name is no run of the job. */
 	if (world_draw(world, 4) == 0)
 		(void)add_run(world, title, "pull_request", NULL);

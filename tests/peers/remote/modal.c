@@ -80,8 +80,9 @@ modal_section(struct world *world)
 static json_t *
 modal_unit(struct world *world)
 {
-	(void)world;
-	return json_pack("{s:s, s:s, s:{s:s}}", "runner", "modal", "name", "FAR", "options", "function", "far");
+	json_t *options =
+		world_options(world, json_pack("{s:s}", "function", "far"), json_pack("{s:s}", "function", "cpu"));
+	return json_pack("{s:s, s:s, s:i, s:o}", "runner", "modal", "name", "FAR", "gpu", 0, "options", options);
 }
 
 /* ---- calls ---- */
@@ -200,6 +201,7 @@ answer_submit(struct world *world, const struct wire_request *request, struct wi
 	struct attempt *attempt = world_open(world, name, request->body, request->body_size);
 	if (!attempt)
 		return;
+	world_placed(world, attempt, strstr(request->url, "/submit/cpu") != NULL);
 	struct entry *entry = entry_of(world, attempt);
 	uint64_t now = world_now(world);
 	if (!entry->call && entry->claimed_ms && now - entry->claimed_ms <= CLAIM_LIFE_MS) {
@@ -343,7 +345,7 @@ modal_serve(struct world *world, const struct wire_request *request, struct wire
 		world_fail(world, "a request to %s without what it needs", request->url);
 	else if (spoil(world, answer))
 		return;
-	else if (strcmp(path, "/submit/far") == 0)
+	else if (strcmp(path, "/submit/far") == 0 || strcmp(path, "/submit/cpu") == 0)
 		answer_submit(world, request, answer);
 	else if (strcmp(path, "/poll") == 0)
 		answer_poll(world, request, answer);

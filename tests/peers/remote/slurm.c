@@ -115,8 +115,8 @@ slurm_section(struct world *world)
 static json_t *
 slurm_unit(struct world *world)
 {
-	(void)world;
-	return json_pack("{s:s, s:s, s:i}", "runner", "slurm", "name", "FAR", "slots", 9);
+	json_t *options = world_options(world, json_object(), json_pack("{s:s}", "partition", "cpu"));
+	return json_pack("{s:s, s:s, s:i, s:o}", "runner", "slurm", "name", "FAR", "slots", 9, "options", options);
 }
 
 /* ---- nodes ---- */
@@ -299,17 +299,22 @@ do_sbatch(struct child *child)
 	struct slurm_side *slurm = world->own;
 	const char *name = argument(child, "--job-name="), *array = argument(child, "--array=0-");
 	unsigned id = slurm->next_id++;
+	bool builds = argument(child, "--partition=cpu") != NULL;
 	if (!name || !argument(child, "--parsable") || !argument(child, "--no-requeue")) {
 		world_fail(world, "sbatch is called without what it needs");
 		return;
 	}
 	for (long task = 0; array && task <= atol(array); task++) {
 		AUTO_FREE char *first = line_of(slurm, name, task);
-		if (first && first[0]) /* else the task ends at once: it was cancelled before */
-			queue_job(world, id, task, name, first);
+		if (!first || !first[0])
+			continue; /* the task ends at once: it was cancelled before */
+		world_placed(world, world_attempt(world, first), builds);
+		queue_job(world, id, task, name, first);
 	}
-	if (!array)
+	if (!array) {
+		world_placed(world, world_attempt(world, name), builds);
 		queue_job(world, id, -1, name, name);
+	}
 	AUTO_FREE char *line = xasprintf("%u", id);
 	say_line(child, line);
 }

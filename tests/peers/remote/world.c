@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/contents.h"
 #include "base/hash.h"
 #include "base/json_access.h"
 #include "base/number.h"
@@ -37,6 +38,7 @@ void __real_random_bytes(void *data, size_t size);
 void __wrap_random_bytes(void *data, size_t size);
 
 static struct world *current; /* whose numbers random_bytes draws */
+static bool with_parts;       /* of the cases that run */
 
 /* ---- chance ---- */
 
@@ -178,6 +180,8 @@ find_attempt(struct world *world, const char *text, bool by_name)
 			struct attempt *attempt = &world->jobs[i].attempts[k];
 			if (strcmp(by_name ? attempt->name : attempt->ref, text) == 0)
 				return attempt;
+			if (by_name && attempt->first && strcmp(attempt->first->name, text) == 0)
+				return attempt->first;
 		}
 	return NULL;
 }
@@ -202,11 +206,75 @@ derive_key(const struct attempt *attempt, unsigned char ret_key[SEALED_KEY_SIZE]
 	sealed_key_derive(key, attempt->name, ret_key);
 }
 
+/* Whether what it builds is refused by the compiler: none of its runs takes a place then. */
+static bool
+is_broken(const struct attempt *attempt)
+{
+	return attempt->job->number % 4 == 3;
+}
+
+static json_t *
+plan_of_parts(const struct attempt *attempt)
+{
+	return json_pack(
+		"{s:i, s:{s:{s:s}, s:{s:s}}, s:[{s:s, s:s, s:[s], s:{s:{s:s}}, s:[s], s:b}, {s:s, s:s, s:[s], s:i, "
+		"s:{s:{s:s, s:s}, s:{s:s}}, s:{s:s}}], s:i}",
+		"version", 1, "files", "code", "text", attempt->ref, "seeds", "text", WORLD_SECRET, "steps", "id", "build",
+		"kind", "build", "argv", "g++", "inputs", "a.cpp", "file", "code", "outputs", "program", "cache", 1, "id",
+		"run", "kind", "run", "argv", "./program", "device", 1, "inputs", "program", "step", "build", "output",
+		"program", "seeds.txt", "file", "seeds", "secret", "SEED", WORLD_SECRET, "job", (int)attempt->job->number);
+}
+
 json_t *
 world_plan(const struct attempt *attempt)
 {
+	if (attempt->job->world->parts)
+		return plan_of_parts(attempt);
 	return json_pack(
 		"{s:i, s:[], s:s, s:i}", "version", 1, "steps", "secret", WORLD_SECRET, "job", (int)attempt->job->number);
+}
+
+json_t *
+world_options(const struct world *world, json_t *options_take, json_t *build_take)
+{
+	if (world->parts)
+		json_object_set(options_take, "build", build_take);
+	json_decref(build_take);
+	return options_take;
+}
+
+void
+world_placed(struct world *world, const struct attempt *attempt, bool builds)
+{
+	if (attempt && builds != (attempt->whole != NULL))
+		world_fail(world, "%s goes to the place that is for the other part", attempt->name);
+}
+
+struct attempt *
+world_part(struct attempt *attempt)
+{
+	AUTO_JSON json_t *handle = json_loads(attempt->handle ? attempt->handle : "", 0, NULL);
+	return attempt->first && !member_is(handle, "name", attempt->name) ? attempt->first : attempt;
+}
+
+/* Checks what is sent of a job with parts, as kettle-exec gets it. */
+static bool
+is_right_part(const struct attempt *attempt, const json_t *content, const char *text)
+{
+	const struct attempt *whole = attempt->whole ? attempt->whole : attempt;
+	AUTO_JSON json_t *plan = world_plan(whole), *sent = json_deep_copy(json_object_get(content, "plan"));
+	json_t *step = json_array_get(json_object_get(sent, "steps"), 0);
+	if (attempt->whole)
+		return !strstr(text, WORLD_SECRET) && json_array_size(json_object_get(sent, "steps")) == 1 &&
+			   json_equal(step, json_array_get(json_object_get(plan, "steps"), 0)) &&
+			   json_object_size(json_object_get(sent, "files")) == 1 && member_true(sent, "return_outputs") &&
+			   !json_object_get(json_object_get(content, "unit"), "gpu");
+	AUTO_JSON json_t *ended = json_incref(json_object_get(step, "ended"));
+	const json_t *output = json_array_get(json_object_get(ended, "outputs"), 0);
+	AUTO_FREE char *program = base64_encode(attempt->ref, strlen(attempt->ref));
+	(void)json_object_del(step, "ended");
+	return json_equal(sent, plan) && member_is(output, "base64", program) &&
+		   json_equal(json_object_get(ended, "outcome"), json_array_get(json_object_get(attempt->made, "outcomes"), 0));
 }
 
 struct attempt *
@@ -221,14 +289,16 @@ world_open(struct world *world, const char *name, const void *data, size_t size)
 		world_fail(world, "a job `%s` was sent, which no engine has submitted", name);
 		return NULL;
 	}
-	if (!attempt->handle) /* a kill would leave it to run for nobody */
+	struct attempt *owner = attempt->whole ? attempt->whole : attempt;
+	/* A kill would leave it to run for nobody. */
+	if (!owner->handle || (!attempt->whole && world_part(owner) != attempt))
 		world_fail(world, "%s was sent before its handle was committed", name);
 	const struct sealed_scope scope = {attempt->name, attempt->hash};
 	derive_key(attempt, key);
 	int rc = sealed_open(key, SEALED_PLAN, &scope, data, size, 1 << 20, &text, &text_size, &err);
 	AUTO_JSON json_t *content = rc == 0 ? json_loadb(text, text_size, 0, NULL) : NULL;
 	AUTO_JSON json_t *plan = world_plan(attempt);
-	if (json_equal(json_object_get(content, "plan"), plan))
+	if (world->parts ? is_right_part(attempt, content, text) : json_equal(json_object_get(content, "plan"), plan))
 		return attempt;
 	world_fail(world, "the plan of %s was sent wrong: %s", name, err.message);
 	return NULL;
@@ -238,24 +308,70 @@ void
 world_begins(struct world *world, struct attempt *attempt)
 {
 	attempt->starts++;
-	world_say(world, "%s begins there", attempt->ref);
+	world_say(world, "%s begins there", attempt->name);
 	if (attempt->starts > 1)
 		world_fail(world, "%s begins twice", attempt->ref);
-	else if (attempt->denied && !attempt->doubted)
+	else if ((attempt->whole ? attempt->whole : attempt)->denied && !attempt->doubted)
 		world_fail(world, "%s begins, and was said never to", attempt->ref);
+}
+
+/* What building leaves: an outcome, and a program that lies in the world's folder. */
+static json_t *
+make_built(const struct attempt *attempt)
+{
+	AUTO_FREE char *folder = path_join(attempt->job->world->folder, "build"), *path = path_join(folder, "program");
+	char sha256[65];
+	sha256_hex(attempt->ref, strlen(attempt->ref), sha256);
+	if (is_broken(attempt))
+		return json_pack("{s:s, s:s, s:[{s:s, s:s, s:s}]}", "event", "done", "status", "done", "outcomes", "step",
+			"build", "kind", "build", "state", "failed");
+	if (file_mkdirs(folder, 0700, NULL) < 0 || file_write(path, attempt->ref, strlen(attempt->ref), 0600, NULL) < 0)
+		abort();
+	return json_pack("{s:s, s:s, s:[{s:s, s:s, s:s, s:I, s:{s:i}, s:[{s:s, s:i, s:s}], s:[{s:s, s:i, s:i, s:s}]}]}",
+		"event", "done", "status", "done", "outcomes", "step", "build", "kind", "build", "state", "passed", "start_ns",
+		(json_int_t)77, "stamps", "begun_ns", 7, "artifacts", "name", "program", "size", (int)strlen(attempt->ref),
+		"sha256", sha256, "outputs", "path", "program", "mode", 0755, "size", (int)strlen(attempt->ref), "sha256",
+		sha256);
+}
+
+/* The completion that the engine must get: that of the second part, or that of the first, if nothing follows it. */
+static json_t *
+make_of_parts(struct world *world, struct attempt *attempt)
+{
+	struct attempt *whole = attempt->whole ? attempt->whole : attempt;
+	json_t *built =
+		json_pack("{s:s, s:s, s:s}", "step", "build", "kind", "build", "state", is_broken(whole) ? "failed" : "passed");
+	if (!whole->made)
+		whole->made = json_pack("{s:s, s:s, s:[o]}", "event", "done", "status", "done", "outcomes", built);
+	else
+		json_decref(built);
+	json_t *outcomes = json_object_get(whole->made, "outcomes");
+	if (is_broken(whole) && json_array_size(outcomes) == 1)
+		json_array_append_new(outcomes, json_pack("{s:s, s:s, s:s}", "step", "run", "kind", "run", "state", "skipped"));
+	else if (!attempt->whole && json_array_size(outcomes) == 1)
+		json_array_append_new(outcomes, json_pack("{s:s, s:s, s:I}", "step", "run", "command", attempt->ref, "wall_ns",
+											(json_int_t)world_draw(world, 1 << 30)));
+	whole->finished = whole->finished || is_broken(whole);
+	return attempt->whole ? make_built(attempt) : json_incref(whole->made);
 }
 
 const json_t *
 world_makes(struct world *world, struct attempt *attempt)
 {
-	bool same_life = world->life && attempt->cancelled_in == world->life && !world->life->stopping;
-	if (same_life && !attempt->doubted && world_now(world) - attempt->cancel_ms > CANCELLED_MS)
+	const struct attempt *whole = attempt->whole ? attempt->whole : attempt;
+	bool same_life = world->life && whole->cancelled_in == world->life && !world->life->stopping;
+	if (same_life && !attempt->doubted && world_now(world) - whole->cancel_ms > CANCELLED_MS)
 		world_fail(world, "%s has run on, %d s after its cancel", attempt->ref, CANCELLED_MS / 1000);
+	if (world->parts && (attempt->whole || !attempt->finished)) {
+		json_t *made = make_of_parts(world, attempt);
+		json_decref(attempt->made);
+		attempt->made = made;
+	}
 	if (!attempt->made)
 		attempt->made = json_pack("{s:s, s:s, s:[{s:s, s:s, s:I}]}", "event", "done", "status", "done", "outcomes",
 			"step", "run", "command", attempt->ref, "wall_ns", (json_int_t)world_draw(world, 1 << 30));
 	attempt->finished = true;
-	world_say(world, "%s has run there", attempt->ref);
+	world_say(world, "%s has run there", attempt->name);
 	return attempt->made;
 }
 
@@ -363,7 +479,8 @@ world_new(const struct side *side, uint64_t seed)
 {
 	struct kettle_error err = {0};
 	struct world *world = xcalloc(1, sizeof(*world));
-	*world = (struct world){.side = side, .seed = seed, .state = {seed, ~seed}, .folder = scratch_make()};
+	*world = (struct world){
+		.side = side, .seed = seed, .state = {seed, ~seed}, .parts = with_parts, .folder = scratch_make()};
 	assert_non_null(world->folder);
 	assert_int_equal(kettle_fake_new(side->name, &world->fake, &err), 0);
 	kettle_fake_simulate(world->fake, BEGIN_UTC_MS);
@@ -537,6 +654,17 @@ world_test(const struct side *side)
 		must_hold(side, side->cases[i], false);
 	for (uint64_t seed = first; seed < first + count; seed++)
 		must_hold(side, seed, count == 1);
+}
+
+void
+world_test_parts(const struct side *side)
+{
+	uint64_t first, count;
+	choose_seeds(&first, &count);
+	with_parts = true;
+	for (uint64_t seed = first; seed < first + (count + 1) / 2; seed++)
+		must_hold(side, seed, count == 1);
+	with_parts = false;
 }
 
 void

@@ -70,6 +70,8 @@ struct attempt {
 	bool excused;  /* the runner may count it, if it is lost */
 	bool denied;   /* it was said never to have begun */
 	bool doubted;  /* the side has told a lie about it */
+	/* In a world with parts: what is built first, in another place; and of that, the attempt. Else NULL. */
+	struct attempt *first, *whole;
 };
 
 struct job {
@@ -136,6 +138,7 @@ struct world {
 	enum climate climate;
 	struct weather weather;
 	uint64_t calm_ms;
+	bool parts;   /* jobs build in another place first */
 	bool endless; /* the first outage has no end: each job is lost, and that in time */
 	/* From and to. In the first there is no connection, in the second each breaks off. */
 	uint64_t outage_ms[2][2];
@@ -162,6 +165,8 @@ struct world {
 
 /* Runs the cases of a side, as many as the size of the tests wants, or the one of KETTLE_SEED; an assertion of cmocka fails. */
 void world_test(const struct side *side);
+/* The same with jobs that build in another place first. */
+void world_test_parts(const struct side *side);
 /* One case twice: both go the same way. */
 void world_test_replay(const struct side *side);
 /* What the side answers has the form of what was recorded in tests/fixtures/remote, and all of that is met. */
@@ -189,7 +194,13 @@ struct attempt *world_attempt(struct world *world, const char *name);
 struct attempt *world_attempt_by_ref(struct world *world, const char *ref);
 /* A job's plan. New reference. */
 json_t *world_plan(const struct attempt *attempt);
-/* Opens a sealed plan, in either form: the attempt that it is for. NULL: it is none, which has failed the case. */
+/* The unit's options, with those of the place where it builds, if there are parts. Takes both. New reference. */
+json_t *world_options(const struct world *world, json_t *options_take, json_t *build_take);
+/* A part was sent to a place: it must be the one in which it builds, or the other one. */
+void world_placed(struct world *world, const struct attempt *attempt, bool builds);
+/* The part of the attempt that its handle names. */
+struct attempt *world_part(struct attempt *attempt);
+/* Opens a sealed plan, in either form: the attempt that it is for, or its first part. NULL: it is none, which has failed the case. */
 struct attempt *world_open(struct world *world, const char *name, const void *data, size_t size);
 /* The remote side begins it. */
 void world_begins(struct world *world, struct attempt *attempt);

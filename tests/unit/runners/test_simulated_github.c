@@ -13,6 +13,13 @@ test_cases(void **state)
 }
 
 static void
+test_parts(void **state)
+{
+	(void)state;
+	world_test_parts(&side_github);
+}
+
+static void
 test_replay(void **state)
 {
 	(void)state;
@@ -26,7 +33,7 @@ test_forms(void **state)
 	world_test_forms(&side_github);
 }
 
-static const struct CMUnitTest tests[] = {
-	cmocka_unit_test(test_cases), cmocka_unit_test(test_replay), cmocka_unit_test(test_forms)};
+static const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases), cmocka_unit_test(test_parts),
+	cmocka_unit_test(test_replay), cmocka_unit_test(test_forms)};
 
 UNIT_TESTS(test_simulated_github);
