@@ -130,7 +130,10 @@ files_of(const json_t *steps, const json_t *files)
 	return named;
 }
 
-/* The plan of the first part; NULL: there is nothing to build before, or nothing else to run. New reference. */
+/*
+ * The plan of the first part; NULL: the job stays one, since nothing of the submission is built (only such a step has an
+ * owner), or nothing is run afterwards. New reference.
+ */
 static json_t *
 first_plan(const json_t *plan)
 {
@@ -140,7 +143,7 @@ first_plan(const json_t *plan)
 	AUTO_JSON json_t *steps = json_array();
 	for (size_t i = 0; i < count; i++) {
 		json_array_append(steps, json_array_get(all, i));
-		builds = builds || !member_true(json_array_get(all, i), "shared");
+		builds = builds || json_object_get(json_array_get(all, i), "owner");
 	}
 	if (!builds || count == json_array_size(all))
 		return NULL;

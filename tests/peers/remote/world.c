@@ -217,12 +217,13 @@ static json_t *
 plan_of_parts(const struct attempt *attempt)
 {
 	return json_pack(
-		"{s:i, s:{s:{s:s}, s:{s:s}}, s:[{s:s, s:s, s:[s], s:{s:{s:s}}, s:[s], s:b}, {s:s, s:s, s:[s], s:i, "
+		"{s:i, s:{s:{s:s}, s:{s:s}}, s:[{s:s, s:s, s:s, s:[s], s:{s:{s:s}}, s:[s], s:b}, {s:s, s:s, s:[s], s:i, "
 		"s:{s:{s:s, s:s}, s:{s:s}}, s:{s:s}}], s:i}",
 		"version", 1, "files", "code", "text", attempt->ref, "seeds", "text", WORLD_SECRET, "steps", "id", "build",
-		"kind", "build", "argv", "g++", "inputs", "a.cpp", "file", "code", "outputs", "program", "cache", 1, "id",
-		"run", "kind", "run", "argv", "./program", "device", 1, "inputs", "program", "step", "build", "output",
-		"program", "seeds.txt", "file", "seeds", "secret", "SEED", WORLD_SECRET, "job", (int)attempt->job->number);
+		"kind", "build", "owner", "user-7", "argv", "g++", "inputs", "a.cpp", "file", "code", "outputs", "program",
+		"cache", 1, "id", "run", "kind", "run", "argv", "./program", "device", 1, "inputs", "program", "step", "build",
+		"output", "program", "seeds.txt", "file", "seeds", "secret", "SEED", WORLD_SECRET, "job",
+		(int)attempt->job->number);
 }
 
 json_t *

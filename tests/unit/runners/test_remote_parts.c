@@ -140,15 +140,18 @@ make_unit(json_t *build_take)
 }
 
 static json_t *
-make_plan(void)
+make_plan(bool owned)
 {
-	return json_pack(
-		"{s:i, s:s, s:{s:{s:s}, s:{s:s}}, s:[{s:s, s:s, s:{s:{s:s}}, s:[s]}, {s:s, s:s, s:[s]}, {s:s, s:s, "
-		"s:i, s:{s:{s:s, s:s}, s:{s:s}}}]}",
-		"version", 1, "owner", "user-1", "files", "code", "text", "x", "cases", "text", SEED, "steps", "id", "build",
-		"kind", "build", "inputs", "a.cpp", "file", "code", "outputs", "p", "id", "warm", "kind", "prepare", "needs",
-		"build", "id", "run", "kind", "run", "device", 1, "inputs", "p", "step", "build", "output", "p", "cases.txt",
-		"file", "cases");
+	json_t *plan =
+		json_pack("{s:i, s:s, s:{s:{s:s}, s:{s:s}}, s:[{s:s, s:s, s:{s:{s:s}}, s:[s]}, {s:s, s:s, s:[s]}, {s:s, s:s, "
+				  "s:i, s:{s:{s:s, s:s}, s:{s:s}}}]}",
+			"version", 1, "owner", "user-1", "files", "code", "text", "x", "cases", "text", SEED, "steps", "id",
+			"build", "kind", "build", "inputs", "a.cpp", "file", "code", "outputs", "p", "id", "warm", "kind",
+			"prepare", "needs", "build", "id", "run", "kind", "run", "device", 1, "inputs", "p", "step", "build",
+			"output", "p", "cases.txt", "file", "cases");
+	if (owned)
+		json_object_set_new(json_at(plan, "steps.0", 7), "owner", json_string("user-1"));
+	return plan;
 }
 
 static struct kettle_job
@@ -165,13 +168,19 @@ describe(const json_t *unit, const char *folder)
 }
 
 static void
-submit(const char *folder)
+submit_plan(const char *folder, bool owned)
 {
 	AUTO_JSON json_t *unit = make_unit(json_pack("{s:s, s:s}", "place", "cores", "labels", "small")),
-					 *plan = make_plan();
+					 *plan = make_plan(owned);
 	const struct kettle_job job = describe(unit, folder);
 	assert_int_equal(remote_submit(&remote, &job, plan, &err), 0);
 	wait_for(&sends, 1);
+}
+
+static void
+submit(const char *folder)
+{
+	submit_plan(folder, true);
 }
 
 /* What the remote side was given. New reference. */
@@ -361,6 +370,16 @@ test_one_part(void **state)
 	assert_int_equal(json_array_size(json_object_get(json_object_get(whole, "plan"), "steps")), 3);
 }
 
+/* A second job would only cost time. */
+static void
+test_nothing_of_the_submission(void **state)
+{
+	(void)state;
+	submit_plan(spool, false);
+	AUTO_JSON json_t *whole = open_sent(NAME);
+	assert_int_equal(json_array_size(json_object_get(json_object_get(whole, "plan"), "steps")), 3);
+}
+
 static void
 test_options(void **state)
 {
@@ -395,6 +414,6 @@ test_recover(void **state)
 
 static const struct CMUnitTest tests[] = {TEST(test_two_parts), TEST(test_too_large), TEST(test_whole_is_sent),
 	TEST(test_failures), TEST(test_failure_that_stops_nothing), TEST(test_lies), TEST(test_plan_is_gone),
-	TEST(test_one_part), TEST(test_options), TEST(test_recover)};
+	TEST(test_one_part), TEST(test_nothing_of_the_submission), TEST(test_options), TEST(test_recover)};
 
 UNIT_TESTS(test_remote_parts);
