@@ -472,6 +472,12 @@ on_packed(void *arg)
 	remote_job_release(job);
 }
 
+static void
+log_again(const struct remote_job *job, const char *why)
+{
+	job->remote->host->log(job->remote->host, KETTLE_LOG_INFO, "job %s builds again where it runs: %s", job->ref, why);
+}
+
 void
 remote_begin_second(struct remote_job *job, struct remote_second *second)
 {
@@ -494,8 +500,7 @@ remote_begin_second(struct remote_job *job, struct remote_second *second)
 	job->failures = job->invalid_answers = job->absent = job->unread = 0;
 	job->failing = job->most_ms = 0;
 	if (whole)
-		job->remote->host->log(job->remote->host, KETTLE_LOG_INFO,
-			"job %s builds again where it runs: what it has built is too large, or did not come back", job->ref);
+		log_again(job, "what it has built is too large, or did not come back");
 	report(job, "waiting"); /* may lead to a cancel */
 	if (job->phase == REMOTE_PACKING)
 		store_new(job);
@@ -507,6 +512,7 @@ remote_send_whole(struct remote_job *job)
 {
 	if (!job->whole)
 		return false;
+	log_again(job, "with what it has built it is too large to be sent");
 	free(job->envelope);
 	job->envelope = STEAL(job->whole);
 	job->envelope_size = job->whole_size;
