@@ -382,6 +382,25 @@ open_whole(const struct remote_job *job, struct remote_second *second, json_t **
 	return *ret_content ? 0 : kettle_fail(err, KETTLE_EINVAL, "`%s` is damaged.", path);
 }
 
+/*
+ * Makes the first part's completion that of the job. Its machine is not the device's: the engine must not take it for
+ * the model that scores are of.
+ */
+static void
+end_with_first(json_t *completion)
+{
+	static const char *const kept[] = {"level", "tools", "packages", "interpreters", "torch"};
+	AUTO_JSON json_t *system = json_object();
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+		json_object_set(system, kept[i], json_object_get(json_object_get(completion, "system"), kept[i]));
+	if (json_object_get(completion, "system"))
+		json_object_set(completion, "system", system);
+	json_array_each(json_object_get(completion, "outcomes"), outcome) {
+		(void)json_object_del(outcome, "outputs");
+		(void)json_object_del(outcome, "artifacts");
+	}
+}
+
 int
 remote_parts_second(
 	const struct remote_job *job, json_t *completion, struct remote_second *ret_second, struct kettle_error *err)
@@ -389,8 +408,10 @@ remote_parts_second(
 	AUTO_FREE char *folder = remote_parts_outputs(job);
 	AUTO_JSON json_t *content = NULL;
 	json_t *outcomes = json_object_get(completion, "outcomes");
-	if (!member_is(completion, "status", "done"))
+	if (!member_is(completion, "status", "done")) {
+		end_with_first(completion);
 		return 0;
+	}
 	int rc = open_whole(job, ret_second, &content, err);
 	ret_second->unkept = rc < 0;
 	json_t *steps = json_object_get(json_object_get(content, "plan"), "steps");
@@ -402,10 +423,7 @@ remote_parts_second(
 		if (text && strlen(text) <= MAX_CONTENT)
 			rc = seal(job, true, text, &ret_second->envelope, &ret_second->envelope_size, err);
 	} else {
-		json_array_each(outcomes, outcome) {
-			(void)json_object_del(outcome, "outputs");
-			(void)json_object_del(outcome, "artifacts");
-		}
+		end_with_first(completion);
 	}
 	return rc;
 }

@@ -204,7 +204,8 @@ static void
 give(json_t *outcomes_take)
 {
 	const struct sealed_scope scope = {current->name, HASH};
-	AUTO_JSON json_t *done = json_pack("{s:s, s:s, s:o}", "event", "done", "status", "done", "outcomes", outcomes_take);
+	AUTO_JSON json_t *done = json_pack("{s:s, s:s, s:o, s:{s:s, s:i, s:{s:s}}}", "event", "done", "status", "done",
+		"outcomes", outcomes_take, "system", "cpu", "Small", "cores", 2, "tools", "g++", "12");
 	AUTO_FREE char *folder = path_join(dir, "there"), *packed = NULL, *sealed = NULL;
 	size_t size, sealed_size;
 	assert_int_equal(result_package_write(done, folder, NULL, 64 << 20, &packed, &size, &err), 0);
@@ -320,6 +321,9 @@ test_failures(void **state)
 	assert_true(
 		member_is(json_array_get(all, 2), "step", "run") && member_is(json_array_get(all, 2), "state", "skipped"));
 	assert_null(json_object_get(json_array_get(all, 0), "artifacts"));
+	/* The machine that built is not the device's. */
+	AUTO_JSON json_t *system = json_pack("{s:{s:s}}", "tools", "g++", "12");
+	assert_true(json_equal(json_object_get(job_completion(fake, "12.1"), "system"), system));
 	assert_true(sends == 1 && access(spool, F_OK) != 0);
 }
 
