@@ -57,7 +57,8 @@ def two_machines(folder):
         for number in range(2):
             spool = os.path.join(folder, f"spool{number}")
             x.send(op="run", job="first", spool=spool, plan={"version": 1, "steps": steps, "return_outputs": True})
-            outcomes = x.done("first")["outcomes"]
+            done = x.done("first")
+            outcomes, tools = done["outcomes"], done["system"]["tools"]
             equal([(one["state"], one["cached"]) for one in outcomes], [("passed", number == 1), ("passed", False), ("failed", False)])
             equal("outputs" in outcomes[2], False)
             ended = [{"outcome": one, "outputs": read_back(spool, one) if one["state"] == "passed" else []} for one in outcomes]
@@ -69,8 +70,11 @@ def two_machines(folder):
     other = os.path.join(folder, "other")
     os.makedirs(other)
     with Exec(other) as x:
-        rest = [dict(step, argv=["false"], ended=end) for step, end in zip(steps, ended)] + run
-        outcomes = x.outcomes("second", rest)
+        rest = [dict(step, argv=["false"], ended={**end, "tools": tools}) for step, end in zip(steps, ended)] + run
+        x.run("second", rest)
+        done = x.done("second")
+        outcomes = {one["step"]: one for one in done["outcomes"]}
+        assert "gcc" in tools and tools["gcc"] == done["system"]["tools"]["gcc"], (tools, done["system"])
         equal([outcomes[one["id"]] for one in steps], [end["outcome"] for end in ended])
         equal([outcomes[one]["state"] for one in "rst"], ["passed", "passed", "skipped"])
         equal(outcomes["s"]["stderr"]["text"], "made\n")

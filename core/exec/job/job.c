@@ -257,6 +257,8 @@ describe_system(const struct job *job)
 		(void)json_object_update_missing(all, packages);
 		(void)json_object_set(interpreters, tool->name, packages);
 	}
+	for (size_t i = 0; i < job->count; i++)
+		(void)json_object_update_missing(tools, json_object_get(job->steps[i].plan->ended, "tools"));
 	(void)json_object_update_new(system,
 		json_pack("{s:s, s:o, s:O*, s:O*, s:O*}", "level", sandbox_level_name(sandbox_level_of(job->exec->protections)),
 			"tools", tools, "packages", json_object_size(all) > 0 ? all : NULL, "interpreters",

@@ -107,7 +107,7 @@ struct plan_step {
 	const json_t *capture; /* launches that the profiler looks at; NULL: kettle-profile's choice */
 	json_t *run;           /* for the outcome; a secret run keeps nothing */
 	uint64_t share;
-	const json_t *ended; /* {"outcome", "outputs"}: it has ended on another machine; NULL: it has not */
+	const json_t *ended; /* {"outcome", "outputs", "tools"}: it has ended on another machine; NULL: it has not */
 };
 
 struct plan {

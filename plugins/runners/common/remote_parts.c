@@ -342,12 +342,14 @@ read_outputs(const json_t *outcome, const char *folder, size_t *left)
 	return json_incref(list);
 }
 
-/* Gives the steps of the plan the outcomes and outputs; false: it cannot go on with them, and the plan is spoiled. */
+/* Gives the steps of the plan what came of them; false: it cannot go on with that, and the plan is spoiled. */
 static bool
-add_ended(json_t *steps, const json_t *outcomes, const char *folder)
+add_ended(json_t *steps, const json_t *completion, const char *folder)
 {
 	/* Of a step that has ended elsewhere: times by the clock of another machine, and files that have come already. */
 	static const char *const not_here[] = {"outputs", "artifacts", "stamps", "start_ns"};
+	const json_t *outcomes = json_object_get(completion, "outcomes");
+	json_t *tools = json_object_get(json_object_get(completion, "system"), "tools");
 	size_t count = count_first(steps), next = 0, left = MAX_RETURNED;
 	for (size_t i = 0; i < count; i++) {
 		json_t *step = json_array_get(steps, i);
@@ -360,7 +362,8 @@ add_ended(json_t *steps, const json_t *outcomes, const char *folder)
 		json_t *kept = json_copy((json_t *)outcome);
 		for (size_t k = 0; k < ARRAY_SIZE(not_here); k++)
 			(void)json_object_del(kept, not_here[k]);
-		json_object_set_new(step, "ended", json_pack("{s:o, s:o}", "outcome", kept, "outputs", outputs));
+		json_object_set_new(
+			step, "ended", json_pack("{s:o, s:o, s:O*}", "outcome", kept, "outputs", outputs, "tools", tools));
 	}
 	return true;
 }
@@ -419,7 +422,7 @@ remote_parts_second(
 		rc = check_outcomes(steps, outcomes, err);
 	if (rc == 0 && !skip_rest(steps, outcomes)) {
 		ret_second->unit = json_incref(json_object_get(content, "unit"));
-		AUTO_FREE char *text = add_ended(steps, outcomes, folder) ? json_dumps(content, JSON_COMPACT) : NULL;
+		AUTO_FREE char *text = add_ended(steps, completion, folder) ? json_dumps(content, JSON_COMPACT) : NULL;
 		if (text && strlen(text) <= MAX_CONTENT)
 			rc = seal(job, true, text, &ret_second->envelope, &ret_second->envelope_size, err);
 	} else {

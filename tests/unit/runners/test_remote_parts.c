@@ -270,6 +270,7 @@ test_two_parts(void **state)
 	AUTO_JSON json_t *outcome = json_pack("{s:s, s:s, s:s}", "step", "build", "kind", "build", "state", "passed");
 	assert_true(json_equal(json_object_get(ended, "outcome"), outcome));
 	assert_true(member_is(json_at(ended, "outputs.0", 9), "base64", "eHh4"));
+	assert_true(member_is(json_object_get(ended, "tools"), "g++", "12"));
 	assert_true(member_true(json_at(ended, "outputs.1", 9), "folder"));
 	assert_true(!json_object_get(json_array_get(steps, 2), "ended"));
 	give(json_pack("[{s:s}]", "step", "run"));
