@@ -151,6 +151,16 @@ free_begun(struct begun *begun)
 	free(begun);
 }
 
+/* The store writes in order: what it was given earlier for the job is overwritten. The list begins with the newest. */
+static void
+commit_handle(struct begun *begun)
+{
+	engine_takes_handle(begun->life->world, begun->ref, begun->handle);
+	for (struct begun *older = begun->next; older; older = older->next)
+		if (older->handle && strcmp(older->ref, begun->ref) == 0)
+			free(STEAL(older->handle));
+}
+
 /* code: of an answer. */
 static void
 deliver(struct begun *begun, int code)
@@ -161,7 +171,7 @@ deliver(struct begun *begun, int code)
 	if (code < 0)
 		(void)kettle_fail(&err, code, "The engine closes.");
 	if (begun->handle && code == 0)
-		engine_takes_handle(begun->life->world, begun->ref, begun->handle);
+		commit_handle(begun);
 	free_begun(begun);
 	if (copy.work)
 		copy.work(copy.arg);
@@ -442,7 +452,7 @@ life_kill(struct life *life)
 	/* What the store had begun to write may be committed, and what a thread had begun may be done. */
 	for (struct begun *begun = life->begun; begun; begun = begun->next) {
 		if (begun->handle && world_draw(world, 2))
-			engine_takes_handle(world, begun->ref, begun->handle);
+			commit_handle(begun);
 		if (begun->work && world_draw(world, 2))
 			STEAL(begun->work)(begun->arg);
 	}
