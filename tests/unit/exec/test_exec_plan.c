@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "base/text.h"
 #include "exec/plan/plan.h"
 #include "lib/unit_test.h"
@@ -34,14 +35,17 @@ check(const char *text, struct kettle_error *err)
 
 /* Every key that a plan may have. */
 static const char everything[] =
-	"{'version': 1, 'owner': 'user-7', 'files': {'f': {'text': 'x'}, 'g': {'base64': 'eA=='}},"
+	"{'version': 1, 'owner': 'user-7', 'return_outputs': true, 'files': {'f': {'text': 'x'}, 'g': {'base64': 'eA=='}},"
 	" 'steps': [{'id': 'a', 'kind': 'build', 'title': 't', 'argv': ['g++'], 'env': {'A': '1'},"
 	"   'inputs': {'f': {'file': 'f'}, 'd/t': {'text': ''}, 'd/b': {'base64': ''}, 'x': {'blob': "
 	"'0000000000000000000000000000000000000000000000000000000000000000'}},"
 	"   'outputs': ['p', 'lib'], 'limits': {'wall': 1.5, 'cpu': 1, 'memory': 1048576, 'processes': 1, 'disk': 4096,"
 	"     'shm': 4096, 'output': 1024, 'result': 1024}, 'cache': true, 'toolchain': ['gcc']},"
 	"  {'id': 'p', 'kind': 'prepare', 'needs': ['a'], 'argv': ['python3'], 'warm': {'tool': 'python3', 'preload': "
-	"['torch']}},"
+	"['torch']}, 'outputs': ['c'], 'ended': {'outcome': {'step': 'p', 'kind': 'prepare', 'state': 'passed', 'exit': 0},"
+	"   'outputs': [{'path': 'c', 'folder': true}, {'path': 'c/k', 'mode': 420, 'size': 1, 'sha256':"
+	"   '0000000000000000000000000000000000000000000000000000000000000000', 'base64': 'eA=='}], 'tools': {'g++': "
+	"'12'}}},"
 	"  {'id': 'r', 'kind': 'run', 'needs': ['a', 'p'], 'argv': ['./bin/p', 'x'], 'inputs': {'bin/p': {'step': 'a',"
 	"   'output': 'p'}, 'l': {'step': 'a', 'output': 'lib/deep/x'}}, 'pass': {'exit': [0, 1], 'result': {'check': "
 	"'pass'}},"
@@ -80,6 +84,8 @@ accepts_everything(void **state)
 	assert_string_equal(inputs[0].path, "d/b");
 	assert_string_equal(json_string_value(json_object_get(inputs[2].contents.bytes, "text")), "x");
 	assert_non_null(inputs[3].contents.blob);
+	assert_true(plan.return_outputs && !build->ended && !run->ended);
+	assert_true(member_is(json_object_get(plan.steps[1].ended, "tools"), "g++", "12"));
 	assert_true(run->kind == STEP_RUN && run->device == 1 && run->needs[0] == build);
 	assert_true(run->processes[0].inputs[0].step == build);
 	assert_string_equal(run->processes[0].inputs[0].output, "p");
