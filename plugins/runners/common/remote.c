@@ -734,7 +734,7 @@ remote_accepted(struct remote_job *job)
 	failpoint("remote.sent");
 	job->phase = REMOTE_SUBMITTED;
 	job->since = remote_now_ms(job->remote);
-	free(STEAL(job->envelope));
+	free_all(STEAL(job->envelope), STEAL(job->whole));
 }
 
 void

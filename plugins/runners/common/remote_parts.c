@@ -41,23 +41,22 @@ build_options(const json_t *unit)
 static int
 take_option(const struct kettle_option *option, json_t *value, json_t *options, struct kettle_error *err)
 {
-	AUTO_JSON json_t *taken = json_incref(value);
-	bool fits = json_is_string(value);
-	if (option->type == KETTLE_OPTION_STRINGS && fits)
-		json_decref(STEAL(taken)), taken = json_pack("[O]", value);
-	else if (option->type == KETTLE_OPTION_STRINGS)
-		fits = json_is_array(value);
+	bool list = option->type == KETTLE_OPTION_STRINGS, fits = json_is_string(value);
+	/* As the core makes lists of the unit's own options. */
+	AUTO_JSON json_t *taken = list && fits ? json_pack("[O]", value) : json_incref(value);
+	if (list)
+		fits = json_is_array(taken);
 	else if (option->type == KETTLE_OPTION_INT)
 		fits = json_is_integer(value) && (double)json_integer_value(value) >= option->min &&
 			   (double)json_integer_value(value) <= option->max;
-	json_array_each(option->type == KETTLE_OPTION_STRINGS ? taken : NULL, text)
+	json_array_each(list ? taken : NULL, text)
 		fits = fits && json_is_string(text);
 	if (!fits && option->type == KETTLE_OPTION_INT)
 		return kettle_fail(err, KETTLE_EINVAL, "`%s` in `build` of a unit must be an integer from %.0f to %.0f.",
 			option->key, option->min, option->max);
 	if (!fits)
 		return kettle_fail(err, KETTLE_EINVAL, "`%s` in `build` of a unit must be %s.", option->key,
-			option->type == KETTLE_OPTION_STRINGS ? "a list of strings" : "a string");
+			list ? "a list of strings" : "a string");
 	json_object_set(options, option->key, taken);
 	return 0;
 }
