@@ -58,7 +58,7 @@ EXEC_LIMITS = {"wall": 8, "memory": 1 << 30, "processes": 256, "disk": 256 << 20
 FIRST_LIMITS = {"wall": 570, "memory": 2 << 30, "processes": 256, "disk": 256 << 20, "shm": 64 << 20}
 # KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter.
 # Flushing all of a large cache before each timed call would make tests slow.
-EXEC_SETTINGS = {"cpu_cache": 8 << 20, **({} if os.environ.get("KETTLE_TEST_WARM", "1") != "0" else {"warm": {"processes": 0}})}
+EXEC_SETTINGS = {"cpu_cache": 4 << 20, **({} if os.environ.get("KETTLE_TEST_WARM", "1") != "0" else {"warm": {"processes": 0}})}
 
 
 class Attack:

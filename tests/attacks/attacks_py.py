@@ -65,9 +65,8 @@ class Trial:
 
     def submit(self, bench, device, report="--json"):
         text = bench.fill(self.attack.text, self.variant)
-        config = "torch" if self.head.get("imports") == "torch" else None
         device = "BOTH" if "device" in self.head else device
-        return bench.start(self.name, text, self.task, self.mode, device, config, report, self.scales[0])
+        return bench.start(self.name, text, self.task, self.mode, device, self.head.get("imports"), report, self.scales[0])
 
 
 class Bench(attacks.Bench):
@@ -76,8 +75,8 @@ class Bench(attacks.Bench):
     BOARDS, LIMITS, FIRST_LIMITS = ("task_py", "task_single", "task_field"), LIMITS, FIRST_LIMITS
 
     def languages(self):
-        """Each run has a kettle-exec of its own, and so a warm interpreter: with torch that takes two seconds."""
-        return {"py": {"python": PYTHON, "preload": ["numpy"]}}
+        """Each run has a kettle-exec of its own, and so a warm interpreter, which has only what the board imports: nothing."""
+        return {"py": {"python": PYTHON, "preload": []}}
 
     def devices(self):
         cores = sorted(os.sched_getaffinity(0))
@@ -100,7 +99,8 @@ class Bench(attacks.Bench):
         super().__init__()
         os.mkdir(f"{self.canary.scratch}/records")
         if self.LANGUAGE == "py":
-            self.configure("torch", dict(self.LIMITS, wall=self.LIMITS["wall"] * attacks.AMPLE), preload=["numpy", "torch"])
+            for module in ("numpy", "torch"):
+                self.configure(module, dict(self.LIMITS, wall=self.LIMITS["wall"] * attacks.AMPLE), preload=["numpy", module])
 
     def start(self, name, text, task=None, mode="test", device="OTHER", config=None, report="--json", scale=attacks.AMPLE):
         task = task or self.LANGUAGE

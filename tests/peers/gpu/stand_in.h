@@ -83,7 +83,7 @@ using STAND_IN(Stream_t) = struct stand_in_stream *;
 
 /* What a test can say of the "device". */
 struct stand_in_device {
-	size_t cache = 64 << 10, memory = size_t{1} << 30, used = 0;
+	size_t cache = 64 << 10, memory = size_t{128} << 20, used = 0;
 	STAND_IN(Error_t) last = STAND_IN(Success);  /* until it is read */
 	STAND_IN(Error_t) stays = STAND_IN(Success); /* permanently */
 	stand_in_clock::time_point busy_until;       /* of streams that no event sees */
