@@ -220,6 +220,9 @@ connect(const char *path, int how, sqlite3 **ret_handle, struct kettle_error *er
 {
 	sqlite3 *handle = NULL;
 	int result = sqlite3_open_v2(path, &handle, how | SQLITE_OPEN_NOMUTEX, NULL);
+	/* Before quick_check opens the temporary database: after that SQLite would read the schema again. */
+	if (result == SQLITE_OK)
+		result = sqlite3_exec(handle, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
 	if (result != SQLITE_OK) {
 		int rc = db_error_fail(handle, result, "opening it", err);
 		sqlite3_close(handle);
@@ -242,7 +245,7 @@ set_pragmas(sqlite3 *handle, struct kettle_error *err)
 	char sql[200];
 	/* No memory mapping: a file cut short under us is an error, not a signal. */
 	(void)snprintf(sql, sizeof(sql),
-		"PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; "
+		"PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; "
 		"PRAGMA cache_size = -%d",
 		DBFILE_CACHE_KIB);
 	int rc = sqlite3_exec(handle, sql, NULL, NULL, NULL);
