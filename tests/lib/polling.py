@@ -23,4 +23,4 @@ def poll(condition, what="a condition"):
             return value
         if time.monotonic() > end:
             raise AssertionError(f"{what() if callable(what) else what} did not come within {LIMIT_S} s")
-        time.sleep(max(0.01, 2 * (time.monotonic() - begin), min(0.2, (begin - start) / 20)))
+        time.sleep(max(0.01, 4 * (time.monotonic() - begin), min(0.2, (begin - start) / 20)))
