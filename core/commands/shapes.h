@@ -7,6 +7,7 @@
 #include "base/ranking_columns.h"
 #include "commands/command_parts.h"
 #include "judge/judging.h"
+#include "judge/report.h"
 #include "model/board.h"
 #include "model/settings.h"
 #include "session/shape.h"
@@ -245,6 +246,15 @@ static const struct shape timing_shape[] = {
 		DETAIL("jit", MAP(SHAPE_ANY), \
 			.help = \
 				"for a task with a cache of compilers: what compilers left in the cache, as kettle-exec reports it"), \
+		DETAIL("built", \
+			ARRAY(OBJECT( \
+				MEMBER("kind", SHAPE_STRING, .choices = report_built_kinds, \
+					.help = "triton: a kernel of Triton, also one that torch.compile made; graph: a graph of " \
+							"torch.compile; extension: an inline extension"), \
+				MEMBER("ready", SHAPE_INT, .help = "how many were there when the run began"), \
+				MEMBER("device", SHAPE_INT, .help = "how many the run built while it had the device"), \
+				MEMBER("reasons", ARRAY(SHAPE_STRING, .choices = report_built_reasons), .help = "why (tasks.md)"))), \
+			.help = "for a GPU: what compilers built, as the process with the submission says"), \
 		DETAIL("limits", \
 			ARRAY(OBJECT(MEMBER("limit", SHAPE_NUMBER, .unit = "s", \
 							 .help = "the least time, by the work that the task states and the peak of the device; " \

@@ -213,3 +213,44 @@ report_remarks(const json_t *result, const json_t *device)
 	remark_gpu(list, "About the GPU of this run:", json_object_get(device, "remarks"));
 	return json_array_size(list) > 0 ? STEAL(list) : NULL;
 }
+
+#define MAX_BUILT 1000000 /* results of compilers that are believed */
+
+const char *const report_built_kinds[] = {"extension", "graph", "triton", NULL};
+const char *const report_built_reasons[] = {"off", "missing", "version", "device", "import", "task", "value", "failed",
+	"compiler", "configs", "cases", "time", "memory", "disk", "died", "other", NULL};
+
+static bool
+is_one_of(const char *const *words, const char *word)
+{
+	while (*words && strcmp(*words, word) != 0)
+		words++;
+	return *words;
+}
+
+/* A kind as report_built returns it; NULL: it is malformed. */
+static json_t *
+read_built(const json_t *given)
+{
+	const char *kind = json_text_or_empty(given, "kind");
+	json_int_t ready = member_int(given, "ready"), device = member_int(given, "device");
+	if (!is_one_of(report_built_kinds, kind) || ready < 0 || ready > MAX_BUILT || device < 0 || device > MAX_BUILT)
+		return NULL;
+	json_t *reasons = json_array();
+	for (const char *const *word = report_built_reasons; *word; word++)
+		if (device && list_has_text(json_object_get(given, "reasons"), *word))
+			json_array_append_new(reasons, json_string(*word));
+	return json_pack("{s:s, s:I, s:I, s:o}", "kind", kind, "ready", ready, "device", device, "reasons", reasons);
+}
+
+json_t *
+report_built(const json_t *result)
+{
+	AUTO_JSON json_t *given = json_loads(json_text_or_empty(result, "built"), 0, NULL), *list = json_array();
+	json_array_each(given, one) {
+		json_t *read = json_array_size(list) < ARRAY_SIZE(report_built_kinds) - 1 ? read_built(one) : NULL;
+		if (read)
+			json_array_append_new(list, read);
+	}
+	return json_array_size(list) > 0 ? STEAL(list) : NULL;
+}

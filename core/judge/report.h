@@ -24,3 +24,12 @@ int report_check(const struct plan_step *step, const json_t *result, struct kett
  * outcome; NULL: no GPU. New reference; NULL: there is nothing. [any]
  */
 json_t *report_remarks(const json_t *result, const json_t *device);
+
+/* The kinds of what compilers build for a GPU, and why it was built on the device (docs/tasks.md); end with NULL. */
+extern const char *const report_built_kinds[], *const report_built_reasons[];
+/*
+ * What compilers built in a run for a GPU, as its harness says, which may be the submission's own word: it is shown, and
+ * nothing depends on it. [{"kind", "ready": what was there, "device": what the run built, "reasons"}]. New reference;
+ * NULL: nothing, or nothing that is well-formed. [any]
+ */
+json_t *report_built(const json_t *result);

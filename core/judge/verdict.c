@@ -436,6 +436,9 @@ write_run(const struct verdict *verdict, const struct verdict_entry *entry)
 	/* Output of compilers in the run. */
 	if (outcome->jit)
 		json_object_set_new(run, "jit", bounded(outcome->jit));
+	json_t *built = report_built(entry->result);
+	if (built)
+		json_object_set_new(run, "built", built);
 	/* Adds what the machine left out of its report on a run, because the job or its owner has too much. */
 	json_t *cut = json_object_get(outcome->json, "cut"), *artifacts = json_object_get(outcome->json, "artifacts_cut");
 	if (json_is_array(cut) && json_dumpb(cut, NULL, 0, JSON_COMPACT) <= VERDICT_MAX_CUT)

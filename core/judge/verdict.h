@@ -77,7 +77,7 @@ cleanup_verdict(struct verdict **verdict)
  *        "limit_value" (with a limit whose value is known): seconds, bytes or a number,
  *        "remarks" (where there are some): report_remarks,
  *        "system": {"gpu", "count", "cpu", "runtime", "platform", "torch", "host"},
- *        "jit" (with a cache of compilers): see event.schema.json,
+ *        "jit" (with a cache of compilers): see event.schema.json, "built" (with a GPU): report_built,
  *        "device" (with a GPU): {"gpus", "throttled", "unfit", "remarks", "repeated"}, see event.schema.json}],
  *    "compilation": verdict_compilation, "system", "timing", "artifacts"}
  * A step that ran out of time has the exit status 114. Of a secret run start_ns and wall_ns are null.

@@ -289,6 +289,50 @@ report_jit(const struct term *term, json_t *jit)
 	term_block(term->out, json_text_or_empty(jit, "dropped"), 6, REPORT_OUTPUT_LINES);
 }
 
+/* What the words of report_built_reasons mean. */
+static const struct {
+	const char *reason, *sentence;
+} built_reasons[] = {
+	{"off", "nothing is compiled before the runs"},
+	{"missing", "Triton is not installed where that is done"},
+	{"version", "this version of torch or Triton is not known there"},
+	{"device", "the GPU's properties are not known there"},
+	{"import", "the submission cannot be imported without a GPU"},
+	{"task", "the task makes no inputs without a GPU"},
+	{"value", "a value decides what comes next"},
+	{"failed", "a call failed without a GPU"},
+	{"compiler", "it does not compile without a GPU"},
+	{"configs", "it has too many configurations"},
+	{"cases", "the task has too many cases"},
+	{"time", "there was no more time"},
+	{"memory", "there was no more memory"},
+	{"disk", "there was no more room for files"},
+	{"died", "the process that compiles ended"},
+	{"other", "the run needed something else"},
+};
+
+/* Prints what compilers built for the GPU while the run had it, and why. */
+static void
+report_built(const struct term *term, const json_t *built)
+{
+	json_array_each(built, one) {
+		AUTO_JSON json_t *told = json_pack("{s:I}", "all", member_int(one, "ready") + member_int(one, "device"));
+		const char *between = ", because ";
+		json_object_update(told, (json_t *)one);
+		template_put(term,
+			"      built on the device: {device} of {all} "
+			"{kind=triton?{all#kernel|kernels} of Triton}{kind=graph?{all#graph|graphs} of torch.compile}"
+			"{kind=extension?{all#extension|extensions}}",
+			told, NULL);
+		for (size_t i = 0; i < ARRAY_SIZE(built_reasons); i++)
+			if (list_has_text(json_object_get(one, "reasons"), built_reasons[i].reason)) {
+				fprintf(term->out, "%s%s", between, built_reasons[i].sentence);
+				between = "; ";
+			}
+		fputs("\n", term->out);
+	}
+}
+
 /* Prints remarks on its times. */
 static void
 report_remarks(const struct term *term, const json_t *remarks)
@@ -330,6 +374,7 @@ report_run(const struct term *term, const json_t *run, bool verbose)
 	mark_line(term, passed, 2, title);
 	report_throttle(term, json_object_get(run, "device"));
 	report_jit(term, json_object_get(run, "jit"));
+	report_built(term, json_object_get(run, "built"));
 	if (!report_is_said_by_cases(run))
 		term_block(term->out, json_text_or_empty(run, "message"), 6, REPORT_OUTPUT_LINES);
 	template_put(term, "{cut?      the report of the job was too long; left out here: {cut}\n}", run, NULL);

@@ -704,7 +704,17 @@ def run_mode(solver, memory, channel, mode, calls, cases, load, prints_score):
         passed = passed and not error
         if ended:
             break
+    if passed and not judge:
+        report_built(channel, *solver.request("built"))
     return passed
+
+
+def report_built(channel, kind, built="", *rest):
+    """What compilers built in a solver that judges, as it says."""
+    if kind != "built" or rest:
+        raise SolverFailed(MALFORMED)
+    if built:
+        channel.report("built", built)
 
 
 # ---- Start ----

@@ -13,11 +13,13 @@ Requests and answers are lines of text, their fields apart by tabs, on the socke
                             the task has started threads, that cannot be: as `calls`
   token  mode  counts  case  seed  key      judge: `test`, `profile`, or a mode with times; how often to call (of a
                                             test; to warm up, at least, at most); the case, its seed, its calls' key
+  token  built          tell what compilers have built in this process, where run.py counts that
   token  ready          calls are served; with a further field `only` by this process, which serves no others
   token  gpu            they are not, as torch has found one
   token  pass  names    the outputs of a test are right; which libraries of WATCHED are loaded
   token  times  …       what `measure` returns
   token  report  text   of a profile
+  token  built  text    as built.py of the language py says it
   token  fail  reason   an output was wrong, or custom_kernel raised
   token  import         the submission cannot be imported; why is on standard error
   token  task  reason   the task is at fault, says the solver; the referee tries that by itself
@@ -78,6 +80,16 @@ class Facts:
         names, count = " ".join(name for name in WATCHED if name in sys.modules), compiled_since(self._then)
         self._then = time_ns()
         return f"{names}\t{count}"
+
+
+def built():
+    """What compilers have built in this process, in a line; "": nothing counts it."""
+    counted = sys.modules.get("kettle_built")
+    try:
+        return on_one_line(counted.text()) if counted else ""
+    except Exception as error:
+        judge.print_traceback(error)
+        return ""
 
 
 def report_of(kernel, data):
@@ -384,6 +396,8 @@ class Worker:
 
     def answer(self, *request):
         """The fields of the answer to a request."""
+        if request == ("built",):
+            return "built", built()
         if self._problem:
             return self._problem
         try:

@@ -237,6 +237,73 @@ test_prepare(void **state)
 	assert_int_equal(json_array_size(at(unnamed, "steps")), 3);
 }
 
+static const char h100[] = "{\"name\": \"H100\", \"sm\": \"90a\"}";
+static const char h100_of_facts[] = "{\"name\": \"H100\", \"facts\": {\"gpu\": {\"vendor\": \"nvidia\", \"name\": "
+									"\"NVIDIA H100 PCIe\", \"compute\": \"9.0\"}}}";
+
+/* With the option, a step without the device compiles for it, and the runs get its caches in place of those before it. */
+static void
+test_precompile(void **state)
+{
+	(void)state;
+	void *mine = plans_self;
+	void *other =
+		plans_instance(json_pack("{s:s, s:s, s:b}", "python", "python3", "prepare", "auto", "build_without_gpu", 1));
+	AUTO_JSON json_t *without = good_plan((struct given){plain, "import triton\n", NULL, h100});
+	assert_int_equal(json_array_size(at(without, "steps")), 3);
+	plans_expect(without, "test", "inputs",
+		".kettle/run.py submission.py task.py eval.py data.bin __pycache__ .kettle/built.py");
+	plans_self = other;
+	static const struct {
+		const char *text, *device, *target;
+	} wanted[] = {{"import triton\n", h100, "cuda:90:32 -"}, {"torch.compile(f)\n", h100, "cuda:90:32 -"},
+		{"import triton\n", h100_of_facts, "cuda:90:32 NVIDIA H100 PCIe"}, {"x = 1\n", h100, NULL},
+		{"import triton\n", "{\"name\": \"odd\", \"facts\": {\"gpu\": {}}}", NULL}, {"import triton\n", NULL, NULL}};
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		AUTO_JSON json_t *made = good_plan((struct given){plain, wanted[i].text, NULL, wanted[i].device});
+		assert_int_equal(json_array_size(at(made, "steps")), wanted[i].target ? 4 : 3);
+		if (!wanted[i].target)
+			continue;
+		const json_t *step = plans_step(made, "precompile");
+		AUTO_FREE char *argv =
+			xasprintf("python3 .kettle/precompile.py submission.py %s 240 3221225472", wanted[i].target);
+		plans_expect(made, "precompile", "argv", argv);
+		assert_string_equal(text_at(step, "kind"), "prepare");
+		assert_null(at(step, "device"));
+		assert_string_equal(text_at(at(at(plans_step(made, "test"), "inputs"), "out/cache"), "step"), "precompile");
+		assert_int_equal(json_array_size(at(plans_step(made, "test"), "needs")), 0);
+	}
+	AUTO_JSON json_t *both = good_plan((struct given){plain, "import triton\nload_inline()\n", NULL, h100});
+	assert_string_equal(text_at(at(at(plans_step(both, "precompile"), "inputs"), "out/cache"), "step"), "prepare");
+	assert_string_equal(text_at(at(at(plans_step(both, "test"), "inputs"), "out/cache"), "step"), "precompile");
+	plans_self = mine;
+	kettle_plugin.destroy(other);
+}
+
+/* It gets the cases of public runs alone, each once, and three quarters of the task's memory. */
+static void
+test_precompile_cases(void **state)
+{
+	(void)state;
+	void *mine = plans_self;
+	plans_self =
+		plans_instance(json_pack("{s:s, s:s, s:b}", "python", "python3", "prepare", "auto", "build_without_gpu", 1));
+	struct plans_given given = given_of((struct given){plain, "import triton\n", NULL, h100}, "ranked");
+	given.runs =
+		"[{\"id\": \"test\", \"kind\": \"run\", \"cases\": {\"name\": \"c\", \"text\": \"size: 1; seed: 2\"},"
+		" \"run\": {\"mode\": \"test\", \"secret\": false, \"args\": []}},"
+		" {\"id\": \"again\", \"kind\": \"run\", \"cases\": {\"name\": \"c\", \"text\": \"size: 1; seed: 2\"},"
+		" \"run\": {\"mode\": \"test\", \"secret\": false, \"args\": []}},"
+		" {\"id\": \"secret\", \"kind\": \"run\", \"cases\": {\"name\": \"c\", \"text\": \"size: 7; seed: 9\"},"
+		" \"run\": {\"mode\": \"test\", \"secret\": true, \"args\": []}, \"secret\": {\"POPCORN_SEED\": \"5\"}}]";
+	AUTO_JSON json_t *made = plans_given_good(given);
+	const json_t *step = plans_step(made, "precompile");
+	assert_string_equal(text_at(at(at(step, "inputs"), ".kettle/cases"), "text"), "size: 1; seed: 2\n");
+	assert_null(at(step, "secret"));
+	kettle_plugin.destroy(plans_self);
+	plans_self = mine;
+}
+
 static void
 test_refuses(void **state)
 {
@@ -633,6 +700,8 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_environment),
 	cmocka_unit_test(test_profile),
 	cmocka_unit_test(test_prepare),
+	cmocka_unit_test(test_precompile),
+	cmocka_unit_test(test_precompile_cases),
 	cmocka_unit_test(test_refuses),
 	cmocka_unit_test(test_config_schema),
 	cmocka_unit_test(test_options),

@@ -4,7 +4,8 @@
  * `main`, started through run.py, which keeps the seed and the result channel from the processes that the harness starts.
  * With `solver`, it is a pair: `main`, the referee, has seed, channel and cases, and no submission; `solver` has that.
  * The task's modules are compiled once for all runs (compile.py). Where a submission compiles extensions, a step before
- * the runs imports it once (prepare.py), and every run gets the results.
+ * the runs imports it once (prepare.py), and every run gets the results. A further step may compile for the device's GPU
+ * without it (precompile.py).
  */
 #include <config.h>
 
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "architecture.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "explain.h"
@@ -25,22 +27,30 @@
 #define RUN FOLDER "/run.py"
 #define COMPILE FOLDER "/compile.py"
 #define PREPARE FOLDER "/prepare.py"
+#define PRECOMPILE FOLDER "/precompile.py"
+#define CASES FOLDER "/cases"
+#define BUILT FOLDER "/built.py"
 #define HEADERS FOLDER "/headers.py"
 #define INCLUDE FOLDER "/include/torch/extension.h" /* prepare.py makes compilers find it */
 #define CACHE "cache"                               /* below out/: the caches of compilers */
 #define BYTECODE "__pycache__"
 #define PREPARE_ID "prepare"
-#define HEADER "extension.h.gch"    /* below out/ */
-#define HEADER_SECONDS 900          /* on a machine that has much to do besides */
-#define TORCH_TRACE "trace.json.gz" /* from torch's profiler, which the harness starts */
+#define PRECOMPILE_SECONDS 240 /* of the attempt; four times as many on a busy machine, and further ones for its end */
+#define PRECOMPILE_ENDS 60
+#define PRECOMPILE_CPU 3600
+#define PRECOMPILE_MEMORY (INT64_C(4) << 30) /* where the task names none; the attempt ends at three quarters of it */
+#define HEADER "extension.h.gch"             /* below out/ */
+#define HEADER_SECONDS 900                   /* on a machine that has much to do besides */
+#define TORCH_TRACE "trace.json.gz"          /* from torch's profiler, which the harness starts */
 #define MAX_THREADS 4096
 #define MIB (INT64_C(1) << 20)
 #define MAX_SHARED (32 * 1024 * MIB)
 
-/* The texts of run.py, compile.py, prepare.py and headers.py, which plans carry. */
-extern const char py_run_text[], py_compile_text[], py_prepare_text[], py_headers_text[];
+/* The texts of the files beside this one, which plans carry. */
+extern const char py_run_text[], py_compile_text[], py_prepare_text[], py_precompile_text[], py_built_text[],
+	py_headers_text[];
 
-/* Borrows all but modules, preload, recipes, alone and steps. */
+/* Borrows all but modules, preload, recipes, alone, precompiles and steps. */
 struct plan_builder {
 	const struct kettle_plan_request *request;
 	const json_t *options;
@@ -50,7 +60,8 @@ struct plan_builder {
 	json_t *recipes;           /* words of the recipes that it follows after the imports */
 	json_t *alone; /* recipes worth their cost for a job that is the only one; NULL: not even the imports are */
 	bool prepares;
-	bool extends; /* prepares extensions of torch */
+	bool extends;        /* prepares extensions of torch */
+	json_t *precompiles; /* for this target of Triton; NULL: nothing is compiled for a GPU without one */
 	json_t *steps;
 };
 
@@ -72,6 +83,12 @@ static const struct kettle_option options[] = {
 		.choices = (const char *const[]){"auto", "always", "never", NULL},
 		.help = "Whether a separate step imports the submission first, so that its compiled extensions are cached; "
 				"auto: if a file mentions torch's cpp_extension."},
+	{.key = "build_without_gpu",
+		.type = KETTLE_OPTION_BOOL,
+		.default_value = "false",
+		.help =
+			"Whether a separate step without the GPU compiles what a submission for a GPU compiles at its first call, "
+			"with Triton or torch.compile, as far as that can be; not measured on a GPU."},
 	{.key = "interpret",
 		.type = KETTLE_OPTION_BOOL,
 		.default_value = "false",
@@ -140,47 +157,6 @@ static const char *const thread_counts[] = {
 
 /* ---- environment ---- */
 
-/* Torch writes "90a" as 9.0a and "100" as 10.0: the last digit is the minor version. */
-static json_t *
-torch_architecture(const char *sm)
-{
-	size_t digits = strspn(sm, "0123456789");
-	if (digits < 2)
-		return NULL;
-	return json_sprintf("%.*s.%s", (int)digits - 1, sm, sm + digits - 1);
-}
-
-/* Torch's own choice where it sees the GPU: "9.0+PTX" for a GPU that reports "9.0". */
-static json_t *
-torch_capability(const char *compute)
-{
-	size_t plain = compute ? strspn(compute, "0123456789.") : 0;
-	return plain > 0 && !compute[plain] ? json_sprintf("%.16s+PTX", compute) : NULL;
-}
-
-/*
- * Names the GPU's architecture to torch, which compiles extensions in a sandbox without a device: the one of the
- * configuration, else of the unit's GPU, if the machine has reported it.
- */
-static void
-add_architecture(json_t *env, const json_t *device)
-{
-	const json_t *gpu = json_object_get(json_object_get(device, "facts"), "gpu");
-	const char *sm = json_text_or_null(device, "sm"), *gfx = json_text_or_null(device, "gfx");
-	json_t *architecture = sm ? torch_architecture(sm) : NULL;
-	if (!gfx)
-		gfx = json_text_or_null(gpu, "gfx");
-	if (!architecture)
-		architecture = torch_capability(json_text_or_null(gpu, "compute"));
-	if (architecture)
-		json_object_set_new(env, "TORCH_CUDA_ARCH_LIST", architecture);
-	if (gfx) {
-		json_object_set_new(env, "PYTORCH_ROCM_ARCH", json_string(gfx));
-		/* Without it hipcc compiles for NVIDIA's GPUs where it finds an nvcc. */
-		json_object_set_new(env, "HIP_PLATFORM", json_string("amd"));
-	}
-}
-
 static void
 add_caches(json_t *env)
 {
@@ -207,7 +183,7 @@ make_environment(const struct plan_builder *builder, const json_t *prepared)
 	if (member_true(builder->options, "interpret"))
 		json_object_set_new(env, "TRITON_INTERPRET", json_string("1"));
 	add_caches(env);
-	add_architecture(env, builder->request->device);
+	architecture_add(env, builder->request->device);
 	if (more)
 		json_object_update(env, (json_t *)more);
 	if (prepared)
@@ -289,17 +265,50 @@ prepare_step(const struct plan_builder *builder)
 		"nvcc", "cache", 1);
 }
 
-/* The profiler for the device (plan.schema.json); NULL: only torch's own, which the harness starts itself. */
-static const char *
-profiler_for(const json_t *device, const json_t *prepared)
+/* The lines of all cases of the public runs. New reference. */
+static json_t *
+public_cases(const struct plan_builder *builder)
 {
-	const json_t *gpu = json_object_get(json_object_get(device, "facts"), "gpu");
-	/* A profiler serialises kernels: those that wait for each other would never end. */
-	if (member_int(prepared, "device") > 1)
-		return NULL;
-	if (json_text_or_null(device, "sm") || member_is(gpu, "vendor", "nvidia"))
-		return "ncu";
-	return json_text_or_null(device, "gfx") || member_is(gpu, "vendor", "amd") ? "rocprofv3" : NULL;
+	json_t *all = json_string("");
+	json_array_each(builder->request->runs, prepared) {
+		const char *text = json_text_or_empty(json_object_get(prepared, "cases"), "text");
+		bool secret = json_object_get(prepared, "secret") || member_true(json_object_get(prepared, "run"), "secret");
+		if (secret || strstr(json_string_value(all), text))
+			continue;
+		json_t *more = json_sprintf("%s%s\n", json_string_value(all), text);
+		json_decref(all);
+		all = more;
+	}
+	return all;
+}
+
+/* The newest step that leaves caches of compilers for the runs. */
+static const char *
+cache_step(const struct plan_builder *builder)
+{
+	return builder->precompiles ? EXPLAIN_PRECOMPILE : builder->prepares ? PREPARE_ID : NULL;
+}
+
+/* Compiles for the GPU what the submission compiles at its first call. It passes, whatever becomes of that. */
+static json_t *
+precompile_step(const struct plan_builder *builder)
+{
+	json_int_t memory = member_int(builder->request->task, "memory");
+	json_t *inputs = make_inputs(builder, PRECOMPILE, true);
+	if (memory <= 0)
+		memory = PRECOMPILE_MEMORY;
+	json_object_set_new(inputs, CASES, json_pack("{s:o}", "text", public_cases(builder)));
+	if (builder->prepares)
+		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
+	json_t *argv = json_pack("[s, s, s, O, s]", json_text_or_null(builder->options, "python"), PRECOMPILE,
+		builder->request->submission, builder->precompiles, architecture_name(builder->request->device));
+	json_array_append_new(argv, json_sprintf("%d", PRECOMPILE_SECONDS));
+	json_array_append_new(argv, json_sprintf("%" JSON_INTEGER_FORMAT, memory / 4 * 3));
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:{s:I, s:i, s:i}, s:[s], s:[s, s, s], s:b}", "id",
+		EXPLAIN_PRECOMPILE, "kind", "prepare", "title", "compile without the GPU", "argv", argv, "env",
+		make_environment(builder, NULL), "inputs", inputs, "limits", "memory", memory, "wall",
+		4 * PRECOMPILE_SECONDS + PRECOMPILE_ENDS, "cpu", PRECOMPILE_CPU, "outputs", CACHE, "toolchain", "g++", "ninja",
+		"nvcc", "cache", 1);
 }
 
 static const char *const ncu_files[] = {"profile.ncu-rep", "ncu-details.txt", "ncu-details.csv", NULL};
@@ -308,7 +317,8 @@ static const char *const rocprof_files[] = {"trace.pftrace", NULL};
 static void
 add_profiler(const struct plan_builder *builder, json_t *step)
 {
-	const char *profiler = profiler_for(builder->request->device, step);
+	/* A profiler serialises kernels: those that wait for each other would never end. */
+	const char *profiler = member_int(step, "device") > 1 ? NULL : architecture_profiler(builder->request->device);
 	json_object_set_new(step, "artifacts", json_pack("[s]", TORCH_TRACE));
 	if (!profiler)
 		return;
@@ -321,9 +331,7 @@ add_profiler(const struct plan_builder *builder, json_t *step)
 static bool
 has_gpu(const struct plan_builder *builder)
 {
-	const json_t *device = builder->request->device;
-	return json_object_get(json_object_get(device, "facts"), "gpu") || json_text_or_null(device, "sm") ||
-		   json_text_or_null(device, "gfx");
+	return architecture_is_gpu(builder->request->device);
 }
 
 /* What starts warm: with the modules that task and submission import, or, of a referee that does not judge, bare. */
@@ -357,8 +365,11 @@ make_process(const struct plan_builder *builder, const json_t *prepared, const c
 	}
 	if (json_array_size(builder->modules))
 		json_object_set_new(inputs, BYTECODE, json_pack("{s:s, s:s}", "step", EXPLAIN_BYTECODE, "output", BYTECODE));
-	if (submission && builder->prepares)
-		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
+	if (submission && cache_step(builder))
+		json_object_set_new(
+			inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", cache_step(builder), "output", CACHE));
+	if (submission && has_gpu(builder))
+		json_object_set_new(inputs, BUILT, json_pack("{s:s}", "file", BUILT));
 	return json_pack(
 		"{s:o, s:o, s:o, s:o*}", "argv", argv, "env", env, "inputs", inputs, "warm", make_warm(builder, submission));
 }
@@ -471,6 +482,8 @@ add_steps(struct plan_builder *builder)
 		json_array_append_new(builder->steps, header_step(builder, i));
 	if (builder->prepares)
 		json_array_append_new(builder->steps, prepare_step(builder));
+	if (builder->precompiles)
+		json_array_append_new(builder->steps, precompile_step(builder));
 	json_array_foreach(builder->request->runs, i, prepared)
 		json_array_append_new(builder->steps, run_step(builder, prepared, i == 0));
 }
@@ -535,32 +548,47 @@ is_named(const struct plan_builder *builder, const char *word)
 	return false;
 }
 
-/*
- * The recipe for the device's Triton: "triton=cuda:90:32", "triton=hip:gfx942:64"; NULL: there is no GPU, or none is
- * known.
- */
-static json_t *
-triton_target(const struct plan_builder *builder)
-{
-	const json_t *device = builder->request->device, *gpu = json_object_get(json_object_get(device, "facts"), "gpu");
-	const char *sm = json_text_or_null(device, "sm"), *gfx = json_text_or_null(device, "gfx");
-	const char *compute = json_text_or_null(gpu, "compute");
-	if (!gfx)
-		gfx = json_text_or_null(gpu, "gfx");
-	if (gfx) /* wavefronts have 64 threads up to gfx9 */
-		return json_sprintf("triton=hip:%.40s:%d", gfx, strncmp(gfx, "gfx9", 4) == 0 ? 64 : 32);
-	if (sm)
-		return json_sprintf("triton=cuda:%.*s:32", (int)strspn(sm, "0123456789"), sm);
-	if (compute && strchr(compute, '.'))
-		return json_sprintf("triton=cuda:%.*s%.1s:32", (int)strcspn(compute, "."), compute, strchr(compute, '.') + 1);
-	return NULL;
-}
-
 /* Whether the task or its template imported the module when the task was tried. */
 static bool
 was_imported(const struct plan_builder *builder, const char *module)
 {
 	return list_has_text(json_object_get(builder->request->task, "imported"), module);
+}
+
+/* Whether a file of the run uses Triton by itself: torch's compiler imports it, too. */
+static bool
+imports_triton(const struct plan_builder *builder)
+{
+	return builder_imports(builder, "triton") ||
+		   (was_imported(builder, "triton") && !was_imported(builder, "torch._dynamo"));
+}
+
+static bool
+uses_torch_compiler(const struct plan_builder *builder)
+{
+	return is_named(builder, "torch.compile") || is_named(builder, "torch._inductor") ||
+		   is_named(builder, "torch._dynamo") || was_imported(builder, "torch._inductor.compile_fx");
+}
+
+/*
+ * Triton's target, if what the submission compiles at its first call is compiled without the GPU. Not for several GPUs:
+ * their processes wait for each other. New reference or NULL.
+ */
+static json_t *
+precompiles(const struct plan_builder *builder)
+{
+	bool wanted = member_true(builder->options, "build_without_gpu") && !member_true(builder->options, "interpret") &&
+				  is_module(builder->request->submission) && !member_true(builder->request->task, "multi_gpu") &&
+				  (imports_triton(builder) || uses_torch_compiler(builder));
+	return wanted ? architecture_of_triton(builder->request->device) : NULL;
+}
+
+/* The recipe for the device's Triton; NULL: there is no GPU, or none is known. */
+static json_t *
+triton_recipe(const struct plan_builder *builder)
+{
+	AUTO_JSON json_t *target = architecture_of_triton(builder->request->device);
+	return target ? json_sprintf("triton=%s", json_string_value(target)) : NULL;
 }
 
 /*
@@ -573,12 +601,8 @@ make_recipes(const struct plan_builder *builder)
 	static const struct {
 		const char *module, *recipe;
 	} imported[] = {{"jax", "jax"}, {"numba", "numba"}, {"cupy", "cupy"}, {"helion", "helion"}, {"cutlass", "cute"}};
-	/* Torch's compiler imports Triton, too. */
-	bool uses_triton = builder_imports(builder, "triton") ||
-					   (was_imported(builder, "triton") && !was_imported(builder, "torch._dynamo"));
-	json_t *recipes = json_array(), *target = uses_triton ? triton_target(builder) : NULL;
-	bool compiles = is_named(builder, "torch.compile") || is_named(builder, "torch._inductor") ||
-					is_named(builder, "torch._dynamo") || was_imported(builder, "torch._inductor.compile_fx");
+	bool uses_triton = imports_triton(builder), compiles = uses_torch_compiler(builder);
+	json_t *recipes = json_array(), *target = uses_triton ? triton_recipe(builder) : NULL;
 	/* utils.py defines the latter two. */
 	bool repeats = was_imported(builder, "torch._dynamo") ||
 				   (builder_imports(builder, "torch") &&
@@ -634,6 +658,10 @@ make_files(const struct plan_builder *builder)
 		json_object_set_new(files, COMPILE, json_pack("{s:s}", "text", py_compile_text));
 	if (builder->prepares)
 		json_object_set_new(files, PREPARE, json_pack("{s:s}", "text", py_prepare_text));
+	if (builder->precompiles)
+		json_object_set_new(files, PRECOMPILE, json_pack("{s:s}", "text", py_precompile_text));
+	if (has_gpu(builder))
+		json_object_set_new(files, BUILT, json_pack("{s:s}", "text", py_built_text));
 	if (builder->extends)
 		json_object_set_new(files, HEADERS, json_pack("{s:s}", "text", py_headers_text));
 	json_object_set_new(files, RUN, json_pack("{s:s}", "text", py_run_text));
@@ -659,12 +687,13 @@ py_plan(void *self, const struct kettle_plan_request *request, json_t **ret_plan
 	builder.extends = names_extensions(&builder);
 	builder.prepares = prepares(&builder, builder.extends);
 	builder.extends = builder.extends && builder.prepares;
+	builder.precompiles = precompiles(&builder);
 	builder.preload = make_preload(&builder);
 	builder.recipes = make_recipes(&builder);
 	builder.alone = make_alone(&builder);
 	add_steps(&builder);
 	*ret_plan = json_pack("{s:i, s:o, s:o}", "version", 1, "files", make_files(&builder), "steps", builder.steps);
-	json_decref_all(builder.modules, builder.preload, builder.recipes, builder.alone);
+	json_decref_all(builder.modules, builder.preload, builder.recipes, builder.alone, builder.precompiles);
 	return 0;
 }
 

@@ -93,8 +93,9 @@ def triton(target="cuda:80:32"):
         return
     backend, arch, width = target.split(":")
     with compiling() as caches:
-        kernel = triton.jit(caches.function("kernel", """
-def kernel(source, target, size, BLOCK: tl.constexpr):
+        # By this name built.py knows that it is none of the submission's.
+        kernel = triton.jit(caches.function("kettle_recipe", """
+def kettle_recipe(source, target, size, BLOCK: tl.constexpr):
     places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     inside = places < size
     tl.store(target + places, 2 * tl.load(source + places, mask=inside), mask=inside)

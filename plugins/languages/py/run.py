@@ -65,6 +65,29 @@ def place_caches():
         os.environ.pop(name, None)
 
 
+def watch_compilers():
+    """Loads built.py, which counts what compilers build from now on, as a module that harnesses find; None: there is none."""
+    try:
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "built.py"), encoding="utf-8") as file:
+            text = file.read()
+    except OSError:
+        return None
+    module = type(sys)("kettle_built")
+    exec(compile(text, file.name, "exec"), module.__dict__)
+    sys.modules["kettle_built"] = module
+    return module
+
+
+def tell_built(channel, built, os=os):
+    """Says on the result channel (its number) what compilers have built, in a run of one process."""
+    try:
+        text = built.text()
+        if text:
+            os.write(int(channel), ("built: %s\n" % text).encode())
+    except (OSError, ValueError):
+        pass
+
+
 def compiled(file):
     """The code of MAIN that compile.py compiled; None: there is none."""
     bootstrap = sys.modules["_frozen_importlib_external"]
@@ -136,7 +159,8 @@ def blame_task(channel, os=os):
         pass
 
 
-def start(become=become, own_import_failed=own_import_failed, blame_task=blame_task, os=os, sys=sys, scope=globals()):
+def start(become=become, own_import_failed=own_import_failed, blame_task=blame_task, tell_built=tell_built, os=os, sys=sys,
+          scope=globals()):
     """Does everything. After `become` only what this function holds is left of this module."""
     keep_descriptors()
     main, submission, channel = sys.argv[1], os.environ.get("KETTLE_SUBMISSION", ""), os.environ.get("POPCORN_FD", "")
@@ -144,6 +168,7 @@ def start(become=become, own_import_failed=own_import_failed, blame_task=blame_t
         shut()
         take_secret(main)
     place_caches()
+    built = watch_compilers()
     code, file = become(main, scope)
     try:
         exec(compile(code, file, "exec", dont_inherit=True) if isinstance(code, bytes) else code, scope)
@@ -161,6 +186,9 @@ def start(become=become, own_import_failed=own_import_failed, blame_task=blame_t
         if channel:
             blame_task(channel)
         sys.exit(113)
+    finally:
+        if channel and built:
+            tell_built(channel, built)
 
 
 start()

@@ -235,7 +235,43 @@ test_gpu_remarks(void **state)
 	}
 }
 
+/* What a harness says that compilers built is anything: only known words and plausible counts are taken. */
+static void
+test_built(void **state)
+{
+#define BUILT(kind, ready, device, ...) \
+	"{\"device\":" #device ",\"kind\":\"" kind "\",\"ready\":" #ready ",\"reasons\":[" __VA_ARGS__ "]}"
+	static const struct {
+		const char *said, *read;
+	} cases[] = {
+		{"[" BUILT("triton", 2, 1, "\"value\",\"time\"") "," BUILT("graph", 1, 0) "]",
+			"[" BUILT("triton", 2, 1, "\"value\",\"time\"") "," BUILT("graph", 1, 0) "]"},
+		{"[" BUILT("triton", 2, 1, "\"made up\",3,\"off\"") "]", "[" BUILT("triton", 2, 1, "\"off\"") "]"},
+		{"[" BUILT("triton", 2, 0, "\"off\"") "]", "[" BUILT("triton", 2, 0) "]"},
+		{"[" BUILT("other", 2, 1) "]", NULL},
+		{"[" BUILT("triton", -1, 1) "," BUILT("triton", 1, 1000001) "]", NULL},
+		{"[" BUILT("triton", 1, 1) "," BUILT("triton", 2, 1) "," BUILT("triton", 3, 1) "," BUILT("triton", 4, 1) "]",
+			"[" BUILT("triton", 1, 1) "," BUILT("triton", 2, 1) "," BUILT("triton", 3, 1) "]"},
+		{"[1,null,{}]", NULL},
+		{"{\"kind\":\"triton\"}", NULL},
+		{"[", NULL},
+		{"", NULL},
+	};
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		AUTO_JSON json_t *result = json_pack("{s:s}", "built", cases[i].said), *built = report_built(result);
+		AUTO_FREE char *text = built ? json_dumps(built, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
+		assert_int_equal(text != NULL, cases[i].read != NULL);
+		if (text)
+			assert_string_equal(text, cases[i].read);
+	}
+	AUTO_JSON json_t *none = json_object();
+	assert_null(report_built(none));
+	assert_null(report_built(NULL));
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(test_built),
 	cmocka_unit_test(test_remarks),
 	cmocka_unit_test(test_gpu_remarks),
 	cmocka_unit_test(test_complete),
