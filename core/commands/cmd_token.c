@@ -14,7 +14,6 @@
 #include "base/json_access.h"
 #include "base/text.h"
 #include "base/xalloc.h"
-#include "commands/merge_code.h"
 #include "model/actor.h"
 #include "model/board.h"
 #include "model/download_urls.h"

@@ -87,6 +87,13 @@ command_run_fn cmd_competition_sync;
  * the archive cannot be read.
  */
 command_engine_fn cmd_competition_fetch;
+/*
+ * The archive of a repository: for OWNER/NAME or https://github.com/OWNER/NAME the zip that GitHub makes of a branch
+ * (NULL: the default one); or the https:// URL of a zip itself, without a branch. New strings: the URL, and the
+ * archive's name in messages. EINVAL. [any]
+ */
+int repository_archive(
+	const char *repository, const char *branch, char **ret_url, char **ret_label, struct kettle_error *err);
 command_run_fn cmd_competition_list;
 command_run_fn cmd_competition_show;
 
@@ -205,7 +212,16 @@ command_run_fn cmd_link_take; /* ENOENT: used, expired or never made */
 
 /* ---- cmd_account_merge.c: merges two users into one. Store's thread ---- */
 
-#define MERGE_CODE_MS 600000 /* how long a code holds */
+#define MERGE_CODE_MS 600000                     /* how long a code holds */
+#define MERGE_CODE_LETTERS 10                    /* of 32: 50 bits */
+#define MERGE_CODE_TEXT (MERGE_CODE_LETTERS + 2) /* bytes of a code as it is shown, ABCDE-FGHJK */
+
+/* Short codes that one person shows and another, or the same one elsewhere, types. */
+
+/* A new code as it is shown, and the hash that is stored of it. [any] */
+void merge_code_draw(char ret_code[MERGE_CODE_TEXT], char ret_hash[65]);
+/* The hash of a code as it was typed, without case, blanks and dashes. False: it is none. [any] */
+bool merge_code_read(const char *typed, char ret_hash[65]);
 
 /*
  * Codes work once, and a new one ends the user's last. With another user's code and confirm, that user is merged into
@@ -305,11 +321,12 @@ command_engine_fn cmd_task_verify;
 
 command_run_fn cmd_complete;
 
-/* ---- cmd_plugin.c: plugins. The caller's process ---- */
+/* ---- cmd_plugin.c: plugins, and the parts of this installation. The caller's process ---- */
 
 command_engine_fn cmd_plugin_list; /* those of this process, and the loadable ones in plugin_path */
 command_engine_fn cmd_plugin_info; /* with its options (option_table_json), and the facts of its kind */
 command_engine_fn cmd_plugin_test; /* the conformance checks (conformance.h) */
+command_engine_fn cmd_version;
 
 /* ---- cmd_config.c: the configuration. The caller's process, but for config.reload ---- */
 
@@ -327,7 +344,3 @@ command_engine_fn cmd_config_reload; /* as on SIGHUP. A fault is the error, and 
 command_engine_fn cmd_login;      /* begins a login */
 command_engine_fn cmd_login_wait; /* waits until it is confirmed, and keeps the token (server_token_keep) */
 command_engine_fn cmd_logout;     /* revokes the token, and forgets it */
-
-/* ---- cmd_version.c: the parts of this installation. The caller's process ---- */
-
-command_engine_fn cmd_version;

@@ -41,6 +41,5 @@ int conformance_create_only(struct subject *subject, struct kettle_error *err);
 int conformance_life(struct subject *subject, struct kettle_error *err);
 int conformance_two_instances(struct subject *subject, struct kettle_error *err);
 int conformance_leaks(struct subject *subject, struct kettle_error *err);
-int conformance_listens(struct subject *subject, struct kettle_error *err);
 int conformance_texts(struct subject *subject, struct kettle_error *err);
 int conformance_skeletons(struct subject *subject, struct kettle_error *err);

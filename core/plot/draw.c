@@ -7,12 +7,145 @@
 #include <cairo-svg.h>
 #include <cairo.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "base/xalloc.h"
+
+/* ---- axes: the labelled values, and their labels ---- */
+
+#define MINUTE 60e3
+#define HOUR 3600e3
+#define DAY 86400e3
+#define TIME_TICKS 6  /* at most */
+#define SCORE_TICKS 6 /* about */
+#define DECADE 10.0
+#define TIME_MARGIN 0.02       /* before the first time; the axis ends at the last */
+#define TIME_SPAN (5 * MINUTE) /* at least */
+#define SCORE_MARGIN 0.06
+#define TICKS_MAX 24
+#define LABEL_SIZE 48
+
+/* An axis: values from low to high, or their logarithms, and the labels of some of them. */
+struct axis {
+	double low, high;
+	bool logarithmic;
+	size_t count;
+	struct {
+		double value;
+		char label[LABEL_SIZE];
+	} ticks[TICKS_MAX];
+};
+
+static void
+add_tick(struct axis *axis, double value, const char *label)
+{
+	if (axis->count == TICKS_MAX || value < axis->low || value > axis->high)
+		return;
+	axis->ticks[axis->count].value = value;
+	(void)snprintf(axis->ticks[axis->count++].label, LABEL_SIZE, "%s", label);
+}
+
+/* The axis of times in ms since 1970, labelled in UTC. */
+static void
+axis_of_times(double first, double last, struct axis *ret_axis)
+{
+	static const double steps[] = {MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR / 2, HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY,
+		2 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 60 * DAY, 90 * DAY, 180 * DAY, 365 * DAY};
+	double span = fmax(last - first, TIME_SPAN), step = 0;
+	*ret_axis = (struct axis){.low = last - span * (1 + TIME_MARGIN), .high = last};
+	for (size_t i = 0; i < ARRAY_SIZE(steps) && (i == 0 || (ret_axis->high - ret_axis->low) / step > TIME_TICKS); i++)
+		step = steps[i];
+	while ((ret_axis->high - ret_axis->low) / step > TIME_TICKS)
+		step *= 2;
+	for (double at = ceil(ret_axis->low / step) * step; at <= ret_axis->high; at += step) {
+		char label[LABEL_SIZE];
+		/* A date, or, for steps shorter than a day, a date and a time. */
+		struct tm tm;
+		time_t seconds = (time_t)(at / 1e3);
+		(void)gmtime_r(&seconds, &tm);
+		(void)strftime(label, LABEL_SIZE, step < DAY ? "%m-%d %H:%M" : "%Y-%m-%d", &tm);
+		add_tick(ret_axis, at, label);
+	}
+}
+
+/* A score in its usual unit: "2.5 µs". */
+static void
+label_score(double seconds, char ret_label[LABEL_SIZE])
+{
+	static const struct {
+		double seconds;
+		const char *name;
+	} units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}};
+	size_t i = 0;
+	/* A value just below the unit is the unit, with a rounding error. */
+	while (i + 1 < ARRAY_SIZE(units) && seconds < units[i].seconds * (1 - 1e-9))
+		i++;
+	(void)snprintf(ret_label, LABEL_SIZE, "%.6g %s", seconds / units[i].seconds, units[i].name);
+}
+
+static void
+add_score(struct axis *axis, double value)
+{
+	char label[LABEL_SIZE];
+	label_score(value, label);
+	add_tick(axis, value, label);
+}
+
+/* Powers of ten and, where these are few, two and five times as much. */
+static void
+add_decades(struct axis *axis)
+{
+	double decades = log10(axis->high / axis->low);
+	int every = decades > 2.0 * SCORE_TICKS ? (int)ceil(decades / SCORE_TICKS) : 1;
+	for (int power = (int)floor(log10(axis->low)); power <= (int)ceil(log10(axis->high)); power++) {
+		if (power % every != 0)
+			continue;
+		add_score(axis, pow(DECADE, power));
+		if (decades < SCORE_TICKS / 2.0) {
+			add_score(axis, 2 * pow(DECADE, power));
+			add_score(axis, 5 * pow(DECADE, power));
+		}
+	}
+}
+
+/* The axis of scores; logarithmic where they span more than a decade. */
+static void
+axis_of_scores(double least, double most, struct axis *ret_axis)
+{
+	*ret_axis = (struct axis){.logarithmic = most / least > DECADE};
+	if (ret_axis->logarithmic) {
+		double margin = pow(most / least, SCORE_MARGIN);
+		ret_axis->low = least / margin;
+		ret_axis->high = most * margin;
+		add_decades(ret_axis);
+	} else {
+		double span = fmax(most - least, most / DECADE);
+		ret_axis->low = least - span * SCORE_MARGIN;
+		ret_axis->high = least + span * (1 + SCORE_MARGIN);
+		/* Multiples of one, two or five times a power of ten. */
+		static const double factors[] = {1, 2, 5, 10};
+		double rough = (ret_axis->high - ret_axis->low) / SCORE_TICKS, power = pow(DECADE, floor(log10(rough))),
+			   step = 0;
+		for (size_t i = 0; i < ARRAY_SIZE(factors) && step < rough; i++)
+			step = factors[i] * power;
+		for (double n = ceil(ret_axis->low / step); n * step <= ret_axis->high; n++)
+			if (n > 0)
+				add_score(ret_axis, n * step);
+	}
+}
+
+/* The position of a value on it: 0 at its low end, 1 at its high end. */
+static double
+axis_place(const struct axis *axis, double value)
+{
+	return axis->logarithmic ? log(value / axis->low) / log(axis->high / axis->low)
+							 : (value - axis->low) / (axis->high - axis->low);
+}
 
 /* In points, of which a PNG has PNG_SCALE pixels each way. */
 #define WIDTH 900
@@ -47,7 +180,7 @@ enum align { ALIGN_LEFT, ALIGN_MIDDLE, ALIGN_RIGHT };
 struct canvas {
 	cairo_t *cairo;
 	double top; /* of the area of the curves */
-	struct plot_axis times, scores;
+	struct axis times, scores;
 };
 
 static void
@@ -98,14 +231,14 @@ put_name(cairo_t *cairo, double x, double y, const char *name, size_t most)
 static double
 x_of(const struct canvas *canvas, double time)
 {
-	return LEFT + plot_axis_place(&canvas->times, time) * (WIDTH - LEFT - RIGHT);
+	return LEFT + axis_place(&canvas->times, time) * (WIDTH - LEFT - RIGHT);
 }
 
 /* A value above the axis is placed at its end. */
 static double
 y_of(const struct canvas *canvas, double score)
 {
-	return canvas->top + (1 - fmin(1, plot_axis_place(&canvas->scores, score))) * (PANEL - TOP - BOTTOM);
+	return canvas->top + (1 - fmin(1, axis_place(&canvas->scores, score))) * (PANEL - TOP - BOTTOM);
 }
 
 static void
@@ -155,7 +288,7 @@ draw_point(const struct canvas *canvas, const struct plot_point *point)
 {
 	cairo_t *cairo = canvas->cairo;
 	double x = x_of(canvas, (double)point->time), y = y_of(canvas, point->score);
-	char label[PLOT_LABEL_SIZE];
+	char label[LABEL_SIZE];
 	if (point->score <= canvas->scores.high) {
 		cairo_arc(cairo, x, y, DOT, 0, 4 * acos(0));
 		cairo_fill(cairo);
@@ -167,7 +300,7 @@ draw_point(const struct canvas *canvas, const struct plot_point *point)
 	cairo_close_path(cairo);
 	cairo_fill(cairo);
 	set_font(cairo, TEXT, false);
-	plot_label_score(point->score, label);
+	label_score(point->score, label);
 	put_text(cairo, x + 2 * ARROW, y + TEXT, ALIGN_LEFT, label);
 	cairo_new_path(cairo); /* the next point does not begin where the text ends */
 }
@@ -253,8 +386,8 @@ draw_panel(cairo_t *cairo, const struct plot_panel *panel, double top, double un
 		return;
 	}
 	times[1] = fmax(times[1], until);
-	plot_axis_of_times(times[0], times[1], &canvas.times);
-	plot_axis_of_scores(scores[0], find_top(panel), &canvas.scores);
+	axis_of_times(times[0], times[1], &canvas.times);
+	axis_of_scores(scores[0], find_top(panel), &canvas.scores);
 	draw_axes(&canvas);
 	/* The series of all users is drawn below those of single users, from which it is made. */
 	for (size_t i = 0; i < panel->count; i++)

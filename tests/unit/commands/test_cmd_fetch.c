@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "commands/repository.h"
+#include "commands/handlers.h"
 #include "config/configuration.h"
 #include "lib/unit_test.h"
 #include "model/download_urls.h"
