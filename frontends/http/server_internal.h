@@ -106,7 +106,7 @@ bool http_connection_left(struct http_connection *connection);
 void http_connection_suspend(struct http_connection *connection);
 void http_connection_resume(struct http_connection *connection);
 
-/* server_content.c */
+/* server_request.c */
 
 struct http_content {
 	unsigned refs; /* atomic */
@@ -119,8 +119,6 @@ struct http_content {
 /* Makes a content of a response, which may be NULL: it ends the process if there is no memory. */
 struct http_content *content_of(
 	struct MHD_Response *response_take, uint64_t size, const char *type, const struct http_header *headers);
-
-/* server_request.c */
 
 struct http_request {
 	struct http_server *server;

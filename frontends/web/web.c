@@ -22,9 +22,8 @@
 #include "web/api/api.h"
 #include "web/visit/caller.h"
 #include "common/recent.h"
-#include "web/compat/routes.h"
+#include "web/compat/compat.h"
 #include "web/api/feeds.h"
-#include "web/api/links.h"
 #include "web/accounts/logins.h"
 #include "web/api/openapi.h"
 #include "web/api/operations.h"
@@ -117,7 +116,7 @@ struct frontend {
 };
 
 const struct site_page *const site_parts[] = {pages_boards, pages_board, pages_live, pages_task, pages_submit,
-	pages_submission, pages_diff, pages_user, pages_devices, pages_operator, pages_docs, NULL};
+	pages_submission, pages_user, pages_operator, NULL};
 
 /* ---- routes ---- */
 

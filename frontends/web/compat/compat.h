@@ -8,6 +8,11 @@
 #include "http/form.h"
 #include "web/visit/visit.h"
 
+/* Whether a request is for this API; then answers it. On the server's thread. */
+bool compat_request(struct web *web, struct http_request *request);
+/* How much body a request may have; 0: none, or it is not for this API. */
+size_t compat_body_max(const struct http_request *request);
+
 #define COMPAT_FILE_MAX 1000000     /* bytes of a submitted file */
 #define COMPAT_FORM_MAX (64u << 10) /* bytes of the rest of a form */
 #define COMPAT_JSON_MAX (64u << 10)
@@ -84,14 +89,6 @@ void compat_request_call(struct web *web, struct http_request *request, const st
 void compat_command(struct visit *visit, const char *command, json_t *args_take, visit_fn then);
 /* A user as commands take it, of a number, #NUMBER or PROVIDER:SUBJECT. New reference. */
 json_t *compat_user(const char *text);
-/*
- * Adds the file of a form to the visit's data: "args" of `submit`, for the board, device and mode in the segments from
- * `first` on, and for /profile "options", which the form's other parts say; or {"status", "wrong"}, for
- * compat_upload_refused.
- */
-void compat_upload(const struct http_request *request, size_t first, bool is_profile, json_t *data);
-/* Whether the upload of the visit's data is wrong; then answers with why. Who does not say who he is hears that first. */
-bool compat_upload_refused(struct visit *visit);
 
 /* ---- answers ---- */
 
@@ -114,8 +111,6 @@ bool compat_is_admin(const struct web *web, struct http_request *request);
 json_t *compat_queue(const json_t *devices, const char *name);
 
 /* What calls go on with. */
-void compat_begin_login(struct visit *visit, json_t *result);
-void compat_return_login(struct visit *visit, json_t *result);
 void compat_answer_leaderboards(struct visit *visit, json_t *boards);
 void compat_answer_gpus(struct visit *visit, json_t *result);
 void compat_answer_queue(struct visit *visit, json_t *devices);

@@ -86,7 +86,7 @@ struct site_page {
 
 /* The rows: each file has some of them, with what they compute; a list ends with a NULL path. */
 extern const struct site_page pages_boards[], pages_board[], pages_live[], pages_task[], pages_submit[],
-	pages_submission[], pages_diff[], pages_user[], pages_devices[], pages_operator[], pages_docs[];
+	pages_submission[], pages_user[], pages_operator[];
 /* All of them, NULL at the end; of web.c. */
 extern const struct site_page *const site_parts[];
 

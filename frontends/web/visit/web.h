@@ -35,7 +35,7 @@ struct web {
 	const struct site_page *const *parts; /* site/site.h */
 	STAILQ_HEAD(, rendering) renderings;  /* the loop's: see site/site.c */
 	pthread_mutex_t docs_lock;
-	json_t *docs; /* under the lock: see site/docs.c; NULL until they are read */
+	json_t *docs; /* under the lock: see site/boards.c; NULL until they are read */
 };
 
 /* The address of a path below the option `url`. New string. [any] */
