@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of answers: numbers, captured output, the cases of a result. */
+/* Values of answers: numbers, captured output, statistics of devices, the cases of a result. */
 #include <config.h>
 
 #include "common/value.h"
@@ -7,8 +7,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/number.h"
+#include "base/xalloc.h"
 
 #define VALUE_KEY_SIZE 64
 
@@ -31,6 +33,26 @@ value_log(const json_t *object, const char *key)
 {
 	const json_t *value = json_object_get(object, key);
 	return json_is_string(value) ? json_string_value(value) : json_text_or_empty(value, "text");
+}
+
+json_t *
+value_device_stats(const json_t *stats)
+{
+	static const char *const figures[] = {
+		"num_run", "runs_passed", "runs_scored", "runs_secret", "avg_delay", "max_delay", "total_runtime"};
+	const size_t prefix = strlen("num_run.");
+	json_t *rows = json_array();
+	json_object_each(stats, key, value) {
+		if (strncmp(key, "num_run.", prefix) != 0)
+			continue;
+		json_t *row = json_pack("{s:s}", "device", key + prefix);
+		for (size_t i = 0; i < ARRAY_SIZE(figures); i++) {
+			AUTO_FREE char *name = xasprintf("%s.%s", figures[i], key + prefix);
+			json_object_set(row, figures[i], json_object_get(stats, name));
+		}
+		json_array_append_new(rows, row);
+	}
+	return rows;
 }
 
 static const json_t *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of answers: numbers, captured output, the cases of a result. Members may be absent. */
+/* Values of answers: numbers, captured output, statistics of devices, the cases of a result. Members may be absent. */
 #pragma once
 
 #include <jansson.h>
@@ -10,6 +10,8 @@ double value_of(const json_t *value);
 double value_number(const json_t *object, const char *key);
 /* Captured output: a string, or {"text": …}. "": none. Borrowed. */
 const char *value_log(const json_t *object, const char *key);
+/* The statistics of each device, of the members "NAME.DEVICE" of admin.stats: [{"device", NAME: value}]. New reference. */
+json_t *value_device_stats(const json_t *stats);
 
 /* One case of a result: the members "KIND.INDEX.…"; absent texts are "", absent numbers NAN. Texts are borrowed. */
 struct value_case {

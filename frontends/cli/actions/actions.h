@@ -32,30 +32,26 @@ int completion_script(const struct term *term, int argc, const char *const *argv
 void completion_start(const struct kettle_host *host, const json_t *actor, const struct args_ui *uis, int argc,
 	const char *const *argv, void (*done)(void *arg, int status), void *done_arg);
 
-/* ---- competition.c: competition sync ---- */
-extern const struct args_option competition_options[];
-void competition_render(struct run *run, const json_t *result);
-int competition_status(const json_t *result); /* RUN_FAILED if a problem is wrong */
-
-/* ---- confirm.c: prompts on a terminal before commands that cannot be undone ---- */
+/* ---- confirm.c: prompts on a terminal before commands that cannot be undone, and login at a server ---- */
 extern const struct args_option confirm_options[];
 extern const struct args_option link_options[];
 void confirm_delete(struct run *run);
 void confirm_link(struct run *run);  /* with a code: shows the two users first */
 void confirm_login(struct run *run); /* shows the login first */
+void login_answer(struct run *run, const json_t *result);
 
-/* ---- export.c ---- */
+/* ---- export.c: leaderboard export, user export and leaderboard plot ---- */
 extern const struct args_option export_options[];
 /*
  * Writes a line of JSON for each submission (with --json and without -o one array). With -o it writes a temporary file
  * and renames it when it is complete.
  */
 void export_start(struct run *run);
+extern const struct args_option plot_options[];
+void plot_start(struct run *run);
+void plot_answer(struct run *run, const json_t *result);
 
-/* ---- login.c: login at a server ---- */
-void login_answer(struct run *run, const json_t *result);
-
-/* ---- submit.c, submit_menu.c: submits a file: menus on a terminal, progress, a report ---- */
+/* ---- submit.c: submits a file: menus on a terminal, progress, a report ---- */
 extern const struct args_option submit_options[];
 extern const struct args_option task_run_options[];
 void submit_start(struct run *run);
@@ -69,13 +65,16 @@ void submit_watched(struct run *run, const json_t *result);
  */
 json_t *submit_choice(const char *line, const json_t *devices);
 
-/* ---- task_commands.c: task check, verify, pack, new ---- */
+/* ---- task_commands.c: task check, verify, pack, new, and competition sync ---- */
 void task_check_render(struct run *run, const json_t *result);
 void task_verify_start(struct run *run);
 void task_verify_render(struct run *run, const json_t *result);
 extern const struct args_option task_pack_options[];
 void task_pack_answer(struct run *run, const json_t *result);
 void task_new_answer(struct run *run, const json_t *result);
+extern const struct args_option competition_options[];
+void competition_render(struct run *run, const json_t *result);
+int competition_status(const json_t *result); /* RUN_FAILED if a problem is wrong */
 
 /* ---- task_files.c: no members ---- */
 /*
@@ -85,11 +84,6 @@ void task_new_answer(struct run *run, const json_t *result);
  * *ret_task is its folder there ("" for the top). New reference and string. EINVAL.
  */
 int task_files(const json_t *answer, json_t **ret_files, char **ret_task, struct kettle_error *err);
-
-/* ---- plot.c: leaderboard plot ---- */
-extern const struct args_option plot_options[];
-void plot_start(struct run *run);
-void plot_answer(struct run *run, const json_t *result);
 
 /* ---- save.c: no members; writes files: overwrites none, and writes none outside its folder ---- */
 #define SAVE_MAX_FILES 2000

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands that cannot be undone: on a terminal the user types a name first; without a terminal they need --yes. */
+/*
+ * Commands that cannot be undone: on a terminal the user types a name first; without a terminal they need --yes. The
+ * login at a server, which shows the code that confirms it, and waits.
+ */
 #include <config.h>
 
 #include <string.h>
@@ -134,4 +137,28 @@ confirm_login(struct run *run)
 {
 	bool prompt = run->term.ask && !run->json && !member_true(run->args.values, "confirm");
 	run_call(run, "login.confirm", run->args.values, prompt ? login_looked_up : run_result);
+}
+
+/* ---- login at a server ---- */
+
+static void
+on_confirmed(struct run *run, const json_t *result)
+{
+	run_finish_facts(run, json_deep_copy(result), "Logged in at {server} as {*user_name}.\n");
+}
+
+void
+login_answer(struct run *run, const json_t *result)
+{
+	struct term term;
+	/* Standard output is for the result. */
+	term_init(&term, stderr);
+	template_put(&term,
+		"{confirm_url?Open {*confirm_url} and confirm it, or call|Call} `kettle login confirm {*code}` where you are "
+		"known "
+		"(until {expires:time}).\n",
+		result, NULL);
+	AUTO_JSON json_t *args =
+		json_pack("{s:O, s:O}", "token", json_object_get(result, "token"), "name", json_object_get(result, "name"));
+	run_call(run, "login.wait", args, on_confirmed);
 }

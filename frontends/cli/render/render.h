@@ -20,12 +20,7 @@ json_t *render_board_show_json(const json_t *result);
 /* For leaderboard rate-limit: without a limit to set or remove, shows the limits, which every user may see. */
 void render_board_limits_start(struct run *run);
 
-/* ---- render_trend.c: the best scores over time, for leaderboard show --trend ---- */
-void render_board_trend(struct run *run, const json_t *result);
-/* Not a member: the same as lines of comma-separated values. */
-void render_board_trend_csv(FILE *out, const json_t *result);
-
-/* ---- render_submission.c: the report of a submission ---- */
+/* ---- render_submission.c: the report of a submission, and two submissions side by side ---- */
 /* An option of the commands that print a report. */
 #define RENDER_VERBOSE \
 	{ \
@@ -37,8 +32,6 @@ void render_submission_show(struct run *run, const json_t *result);
 void render_task_run(struct run *run, const json_t *result);
 /* The exit status for the verdict of a submission or of one job. */
 int render_submission_status(const json_t *result);
-
-/* ---- render_diff.c: two submissions side by side ---- */
 void render_submission_diff(struct run *run, const json_t *result);
 
 /* ---- render_device.c: devices, their queues and their calibration ---- */
@@ -57,14 +50,12 @@ int render_device_doctor_status(const json_t *result); /* RUN_ENGINE if a machin
 /* RUN_ENGINE if a unit could not be calibrated, verified or enabled. */
 int render_device_status(const json_t *result);
 
-/* ---- render_admin.c: statistics, and the space that gc freed ---- */
-void render_admin_stats(struct run *run, const json_t *result);
-void render_admin_freed(struct run *run, const json_t *result);
-
-/* ---- render_local.c: plugins and the configuration ---- */
+/* ---- render_local.c: plugins, the configuration, statistics, and the space that gc freed ---- */
 void render_plugin_info(struct run *run, const json_t *result);
 void render_plugin_test(struct run *run, const json_t *result);
 int render_plugin_test_status(const json_t *result); /* RUN_FAILED if a test failed */
 void render_config_check(struct run *run, const json_t *result);
 void render_config_reload(struct run *run, const json_t *result);
 void render_version(struct run *run, const json_t *result);
+void render_admin_stats(struct run *run, const json_t *result);
+void render_admin_freed(struct run *run, const json_t *result);

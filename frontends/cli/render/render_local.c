@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints plugins, the configuration and the version. */
+/* Prints plugins, the configuration, the version and statistics. */
 #include <config.h>
 
 #include "cli/render/render.h"
@@ -8,6 +8,7 @@
 #include "base/json_access.h"
 #include "common/table.h"
 #include "common/template.h"
+#include "common/value.h"
 #include "common/wrap.h"
 
 static void
@@ -139,6 +140,48 @@ render_version(struct run *run, const json_t *result)
 			json_pack("{s:s, s:s, s:s}", "part", "configuration", "state", *config ? "yes" : "none", "path", config));
 		json_array_append_new(rows, json_pack("{s:s, s:s, s:s}", "part", "database", "state", "", "path",
 										json_text_or_empty(result, "database")));
+	}
+	TABLE_PRINT(&run->term, columns, rows, 0);
+}
+
+/* ---- statistics, and the space that gc freed ---- */
+
+void
+render_admin_stats(struct run *run, const json_t *result)
+{
+	static const struct view_column columns[] = {COLUMN_CUT("device", "{device}"),
+		COLUMN_RIGHT("runs", "{num_run:count}"), SPARE_COLUMN_RIGHT(5, "passed", "{runs_passed:count}"),
+		SPARE_COLUMN_RIGHT(2, "scored", "{runs_scored:count}"), SPARE_COLUMN_RIGHT(1, "secret", "{runs_secret:count}"),
+		SPARE_COLUMN_RIGHT(4, "waited", "{avg_delay:seconds}"), SPARE_COLUMN_RIGHT(3, "at most", "{max_delay:seconds}"),
+		COLUMN_RIGHT("ran", "{total_runtime:seconds}")};
+	AUTO_JSON json_t *rows = value_device_stats(json_object_get(result, "stats"));
+	run_view(run, result);
+	if (json_array_size(rows) > 0)
+		TABLE_PRINT(&run->term, columns, rows, 0);
+}
+
+void
+render_admin_freed(struct run *run, const json_t *result)
+{
+	static const struct view_column columns[] = {COLUMN_CUT("freed", "{title}"), COLUMN_RIGHT("how many", "{count}"),
+		COLUMN_RIGHT("size", "{size@{bytes:bytes}}")};
+	static const char *const lines[][3] = {
+		{"files that jobs left", "artifacts", "artifact_bytes"},
+		{"logs of jobs", "logs", ""},
+		{"events", "events", ""},
+		{"log of who did what", "audit", ""},
+		{"codes that expired", "tokens", ""},
+		{"contents", "blobs", "blob_bytes"},
+		{"folders of the spool", "folders", "folder_bytes"},
+		{"of the database", "", "database_bytes"},
+		{"of its log", "", "log_bytes"},
+	};
+	AUTO_JSON json_t *rows = json_array();
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		json_t *bytes = json_object_get(result, lines[i][2]);
+		json_array_append_new(
+			rows, json_pack("{s:s, s:O*, s:o*}", "title", lines[i][0], "count", json_object_get(result, lines[i][1]),
+					  "size", bytes ? json_pack("{s:O}", "bytes", bytes) : NULL));
 	}
 	TABLE_PRINT(&run->term, columns, rows, 0);
 }

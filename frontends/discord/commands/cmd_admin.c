@@ -13,29 +13,17 @@
 #include "base/number.h"
 #include "base/xalloc.h"
 #include "common/template.h"
+#include "common/value.h"
 #include "discord/commands/registration.h"
-#include "discord/flows/trial.h"
+#include "discord/flows/create.h"
 #include "discord/interaction/answer.h"
-#include "discord/interaction/boards.h"
+#include "discord/interaction/interaction.h"
 #include "discord/interaction/send.h"
 #include "discord/render/message.h"
 #include "discord/render/plain.h"
 #include "discord/text/escape.h"
 
 /* ---- statistics ---- */
-
-/* Returns the figures of one device: the members "NAME.DEVICE". */
-static json_t *
-device_figures(const json_t *stats, const char *device)
-{
-	static const char *const figures[] = {"num_run", "runs_passed", "runs_scored", "avg_delay", "total_runtime"};
-	json_t *row = json_pack("{s:s}", "device", device);
-	for (size_t i = 0; i < ARRAY_SIZE(figures); i++) {
-		AUTO_FREE char *key = xasprintf("%s.%s", figures[i], device);
-		(void)json_object_set(row, figures[i], json_object_get(stats, key));
-	}
-	return row;
-}
 
 void
 discord_admin_stats(struct interaction *interaction, const json_t *result)
@@ -44,12 +32,8 @@ discord_admin_stats(struct interaction *interaction, const json_t *result)
 		COLUMN_RIGHT("runs", "{num_run:count}"), SPARE_COLUMN_RIGHT(2, "passed", "{runs_passed:count}"),
 		SPARE_COLUMN_RIGHT(1, "scored", "{runs_scored:count}"), COLUMN_RIGHT("waited", "{avg_delay:seconds}"),
 		COLUMN_RIGHT("ran", "{total_runtime:seconds}")};
-	static const char prefix[] = "num_run.";
-	AUTO_JSON json_t *rows = json_array();
-	json_t *stats = json_object_get(result, "stats");
-	json_object_each(stats, key, value)
-		if (strncmp(key, prefix, strlen(prefix)) == 0)
-			(void)json_array_append_new(rows, device_figures(stats, key + strlen(prefix)));
+	const json_t *stats = json_object_get(result, "stats");
+	AUTO_JSON json_t *rows = value_device_stats(stats);
 	AUTO_FREE char *sentence = template_text(
 		"{num_submissions:count} submission{num_submissions#|s} ({sub_waiting:count} of them open) of "
 		"{num_users:count} user{num_users#|s}, {num_unique_codes:count} different file{num_unique_codes#|s}.",

@@ -17,7 +17,7 @@
 #include "common/format.h"
 #include "common/template.h"
 #include "discord/interaction/answer.h"
-#include "discord/interaction/boards.h"
+#include "discord/interaction/interaction.h"
 #include "discord/render/message.h"
 #include "discord/render/plain.h"
 #include "discord/text/timestamp.h"

@@ -13,7 +13,7 @@
 #include "discord/commands/options.h"
 #include "discord/gateway/gateway.h"
 #include "discord/interaction/answer.h"
-#include "discord/interaction/boards.h"
+#include "discord/interaction/interaction.h"
 #include "discord/render/message.h"
 
 #define CODE_MAX 80 /* bytes of a code, which must fit into a button */

@@ -12,7 +12,6 @@
 #include "base/xalloc.h"
 #include "discord/commands/options.h"
 #include "discord/interaction/answer.h"
-#include "discord/interaction/boards.h"
 #include "discord/interaction/interaction.h"
 
 /* ---- completion: first the names that begin with the typed text, then those that contain it ---- */

@@ -12,7 +12,7 @@
 #include "base/json_access.h"
 #include "base/xalloc.h"
 #include "common/format.h"
-#include "discord/interaction/later.h"
+#include "discord/interaction/bot.h"
 #include "discord/render/message.h"
 #include "discord/rest/rest.h"
 #include "discord/text/split.h"

@@ -25,3 +25,9 @@ void creations_free(struct creations *creations);
 void create_begin(struct interaction *interaction);
 /* Handles the menus of devices and languages: "ID", or "OFFSET:ID" for a button to another page. */
 void create_chosen(struct interaction *interaction, const char *arguments);
+/*
+ * interaction_call, with a message on the leaderboard that is being tried until the answer. boards: an object whose keys
+ * are the names of those that the command may create (stolen).
+ */
+void trial_call(struct interaction *interaction, const char *command, json_t *args_take, json_t *boards_take,
+	interaction_fn fn, kettle_fn end, void *arg);

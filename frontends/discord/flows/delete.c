@@ -13,7 +13,7 @@
 #include "base/utf8.h"
 #include "base/xalloc.h"
 #include "discord/interaction/answer.h"
-#include "discord/interaction/boards.h"
+#include "discord/interaction/interaction.h"
 #include "discord/render/message.h"
 
 #define NAME_MAX_BYTES 90 /* bytes of a board's name, which must fit into the form's custom id */

@@ -26,7 +26,7 @@
 #include "common/template.h"
 #include "discord/flows/announce.h"
 #include "discord/flows/result_threads.h"
-#include "discord/interaction/later.h"
+#include "discord/interaction/bot.h"
 #include "discord/interaction/outbox.h"
 #include "discord/interaction/stored.h"
 #include "discord/render/message.h"

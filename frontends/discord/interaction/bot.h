@@ -44,7 +44,7 @@ struct bot {
 	char roles[BOT_ROLES][SNOWFLAKE_SIZE]; /* "": the guild has none */
 	bool stopping;                         /* requests end with ECANCELED, and nothing counts as posted */
 	int64_t started_ms;                    /* wall clock: an earlier process may have handled events before this */
-	json_t *boards;                        /* of boards.c */
+	json_t *boards;                        /* of interaction.c */
 	unsigned long boards_generation;
 	json_t *seen; /* ids of interactions that have come, a ring */
 	size_t seen_next;
@@ -72,3 +72,10 @@ json_t *bot_actor(const struct bot *bot, const json_t *member);
 json_t *bot_own_actor(void);
 /* Whether this snowflake of an interaction or component is new; remembers it. */
 bool bot_is_new(struct bot *bot, const char *id);
+
+struct later *later_new(struct bot *bot);
+/* Makes all waiting calls now. bot->stopping is set, so the called functions end. */
+void later_stop(struct later *later);
+void later_free(struct later *later); /* after later_stop; NULL is allowed */
+/* Calls fn(arg) once, about ms from now, or as soon as the bot stops. */
+void later_call(struct bot *bot, uint64_t ms, kettle_fn fn, void *arg);

@@ -109,3 +109,13 @@ typedef void (*interaction_fn)(struct interaction *interaction, const json_t *re
  */
 void interaction_call(struct interaction *interaction, const char *command, json_t *args_take, interaction_fn fn,
 	kettle_fn end, void *arg);
+
+/* ---- the leaderboards that a user may see, kept in memory, so that names complete at once ---- */
+
+/*
+ * fn gets the active boards that the interaction's user may see, in the form of leaderboard.list; at once if they are
+ * known. end and arg as for interaction_call.
+ */
+void boards_get(struct interaction *interaction, interaction_fn fn, kettle_fn end, void *arg);
+/* Forgets the lists: a board, or the right to see one, has changed. */
+void boards_forget(struct bot *bot);

@@ -19,7 +19,7 @@
 #include "base/failpoint.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "discord/interaction/later.h"
+#include "discord/interaction/bot.h"
 #include "discord/interaction/send.h"
 #include "discord/interaction/stored.h"
 #include "discord/text/snowflake.h"

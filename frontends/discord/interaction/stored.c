@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json_access.h"
 #include "base/xalloc.h"
-#include "discord/interaction/later.h"
+#include "discord/interaction/bot.h"
 #include "discord/rest/rest.h"
 
 struct reading {

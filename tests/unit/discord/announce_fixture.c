@@ -18,7 +18,7 @@
 #include "base/xalloc.h"
 #include "discord/flows/announce.h"
 #include "discord/flows/announcement.h"
-#include "discord/interaction/later.h"
+#include "discord/interaction/bot.h"
 #include "discord/interaction/outbox.h"
 #include "discord/render/news.h"
 #include "discord/rest/rest.h"

@@ -15,7 +15,7 @@
 #include "discord/commands/table.h"
 #include "discord/commands/dispatch.h"
 #include "discord/flows/create.h"
-#include "discord/interaction/later.h"
+#include "discord/interaction/bot.h"
 #include "discord/interaction/outbox.h"
 #include "discord/rest/rest.h"
 
