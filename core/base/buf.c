@@ -5,11 +5,8 @@
 #include "base/buf.h"
 
 #include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #define SMALLEST 64
 

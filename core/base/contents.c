@@ -5,12 +5,9 @@
 #include "base/contents.h"
 
 #include <limits.h>
-#include <stdint.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

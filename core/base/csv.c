@@ -4,12 +4,8 @@
 
 #include "base/csv.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/json_text.h"
-#include "base/xalloc.h"
 
 static void
 put_field(FILE *out, const char *text)

@@ -5,13 +5,10 @@
 #include "base/expression.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/nearest.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 
 #define SHOWN 40 /* bytes of the rest in a message */
 

@@ -6,14 +6,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/io.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 /* The code of an errno. */
 static int

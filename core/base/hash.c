@@ -6,14 +6,11 @@
 
 #include <errno.h>
 #include <openssl/evp.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
-#include "base/xalloc.h"
 
 #define HASH_SIZE 32
 #define TOKEN_BYTES 32

@@ -4,14 +4,11 @@
 
 #include "base/installed.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/xalloc.h"
 
 #define BUILD_MARK "config.status" /* lies beside the programs in a build folder */
 

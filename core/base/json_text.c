@@ -4,11 +4,8 @@
 
 #include "base/json_text.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/number.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* The end of a string that begins with its quote. */
 static const char *

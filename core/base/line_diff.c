@@ -11,14 +11,8 @@
 
 #include "base/line_diff.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #define SEARCH_EDITS 1024   /* of one search, from each end */
 #define WORK_MAX (48 << 20) /* lines that are compared and diagonals that are visited, in all */

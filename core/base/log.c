@@ -7,16 +7,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/json_text.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 static const char *const format_names[] = {[LOG_TEXT] = "text", [LOG_JSON] = "json", [LOG_JOURNAL] = "journal"};
 static const struct {

@@ -4,13 +4,9 @@
 
 #include "base/nearest.h"
 
-#include "base/json_access.h"
+#include "base/base.h"
 
 #include <ctype.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <string.h>
-#include <strings.h>
 
 /* Longer names are no typing errors of one another, and the tables stay on the stack. */
 #define LONGEST 64

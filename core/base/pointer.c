@@ -4,11 +4,7 @@
 
 #include "base/pointer.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 
 void
 pointer_add_key(struct buf *pointer, const char *key)

@@ -4,14 +4,8 @@
 
 #include "base/popcorn_header.h"
 
-#include <stdbool.h>
-#include <string.h>
-#include <strings.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/nearest.h"
-#include "base/utf8.h"
+#include "base/base.h"
+#include "base/text.h"
 
 #define HEADER_MAX_LINE 1000 /* bytes of a line with a directive */
 #define HEADER_MAX_WORD 100  /* bytes of a name */

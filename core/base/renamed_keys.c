@@ -3,10 +3,7 @@
 
 #include "base/renamed_keys.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 /* Gives the places of a key and of all below it the new key. */
 static void

@@ -5,10 +5,8 @@
 #include "base/schema.h"
 
 #include <regex.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/nearest.h"
 #include "base/number.h"
 

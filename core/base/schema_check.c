@@ -5,16 +5,11 @@
 #include "base/schema.h"
 
 #include <regex.h>
-#include <stdbool.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/json_text.h"
-#include "base/nearest.h"
 #include "base/pointer.h"
-#include "base/utf8.h"
-#include "base/xalloc.h"
+#include "base/text.h"
 #include "base/yaml.h"
 
 #define SHOWN_STRING 60 /* bytes of a value that a message repeats */

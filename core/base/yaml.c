@@ -5,15 +5,11 @@
 #include "base/yaml.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
-#include <string.h>
 #include <yaml.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/pointer.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 
 #define ORDER_MARK "\xef\xbb\xbf"
 #define STRING_TAG "tag:yaml.org,2002:str"

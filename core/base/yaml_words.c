@@ -4,13 +4,9 @@
 
 #include "base/yaml.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <yaml.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 
 #define DIGITS "0123456789"
 

@@ -10,13 +10,9 @@
 
 #include "commands/board_trial.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "commands/local_job.h"
 #include "commands/task_try.h"
-
-#include <stdlib.h>
 
 /* The boards of one command. */
 struct board_trials {

@@ -4,15 +4,12 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/text.h"
 #include "model/tokens.h"
 #include "model/user.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <string.h>
 
 /* ---- codes that one person shows and another, or the same one elsewhere, types ---- */
 

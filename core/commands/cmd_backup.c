@@ -10,10 +10,8 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "model/export_files.h"
 #include "commands/local_job.h"
 #include "session/core.h"
@@ -21,7 +19,6 @@
 #include "store/db_file.h"
 
 #include <errno.h>
-#include <string.h>
 
 #define COPY_REPORT_NS UINT64_C(200000000) /* between two reports */
 

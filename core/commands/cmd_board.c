@@ -4,9 +4,7 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/utf8.h"
+#include "base/base.h"
 #include "base/text.h"
 #include "commands/board_trial.h"
 #include "maintenance/maintenance.h"
@@ -21,9 +19,6 @@
 #include "model/submissions.h"
 #include "model/user.h"
 #include "task/task.h"
-
-#include <string.h>
-#include <strings.h>
 
 static int
 check_board_name(const char *name, struct kettle_error *err)

@@ -4,8 +4,7 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/popcorn_header.h"
 #include "base/text.h"
 #include "judge/plan.h"
@@ -13,9 +12,6 @@
 #include "model/blobs.h"
 #include "model/board.h"
 #include "model/settings.h"
-
-#include <string.h>
-#include <strings.h>
 
 static const char *const all_modes[] = {"ranked", "test", "benchmark", "profile"};
 

@@ -17,14 +17,11 @@
 
 #include "commands/handlers.h"
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/installed.h"
 #include "base/log.h"
-#include "base/nearest.h"
-#include "base/xalloc.h"
+#include "base/text.h"
 #include "commands/cmd_calibrate_internal.h"
 #include "commands/local_job.h"
 #include "judge/calibration.h"
@@ -34,9 +31,6 @@
 #include "task/task.h"
 
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #define CALIBRATE_FAILURES 3           /* of a task, after which it is left out: a busy machine fails some */

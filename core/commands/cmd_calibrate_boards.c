@@ -15,16 +15,13 @@
 
 #include "commands/cmd_calibrate_internal.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "judge/calibration.h"
 #include "model/blobs.h"
 #include "model/board.h"
 #include "model/settings.h"
 #include "session/core.h"
 #include "task/task.h"
-
-#include <string.h>
 
 static void next_board(struct calibration_run *c);
 static void next_run(struct calibration_run *c);

@@ -13,10 +13,9 @@
 
 #include "commands/cmd_calibrate_internal.h"
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json_access.h"
-#include "base/times.h"
+#include "base/text.h"
 #include "commands/local_job.h"
 #include "judge/calibration.h"
 #include "model/blobs.h"

@@ -10,11 +10,9 @@
 
 #include "commands/cmd_calibrate_internal.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/gpu_fitness.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "commands/local_job.h"
 #include "judge/plan.h"
 #include "judge/verdict.h"
@@ -22,9 +20,6 @@
 #include "task/task.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #define LOAD_TEXT_MAX 256

@@ -4,11 +4,9 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/schema.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 #include "commands/board_trial.h"
 #include "model/board.h"
 #include "model/board_update.h"
@@ -16,9 +14,6 @@
 #include "model/ranking.h"
 #include "task/competition.h"
 #include "task/task.h"
-
-#include <string.h>
-#include <strings.h>
 
 #define DIFFERS_SHOWN 5  /* differences of a task that a reason names */
 #define SET_NAME_MAX 100 /* characters, as in sets_schema */

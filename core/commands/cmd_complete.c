@@ -4,13 +4,9 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "model/board.h"
 #include "model/submissions.h"
-
-#include <string.h>
-#include <strings.h>
 
 #define COMPLETE_MAX 100 /* values that are offered */
 

@@ -5,10 +5,8 @@
 #include "commands/handlers.h"
 
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/pointer.h"
-#include "base/xalloc.h"
 #include "base/yaml.h"
 #include "config/configuration.h"
 #include "session/core.h"
@@ -16,8 +14,6 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define TOOLKITS_LIMIT_MS 30000 /* until a machine that does not answer is left out */

@@ -8,20 +8,11 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/nearest.h"
-#include "base/utf8.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "engine/engine.h"
 #include "model/settings.h"
 #include "session/core.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 #define REASON_MAX 200 /* characters */
 

@@ -11,16 +11,12 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/installed.h"
-#include "base/json_access.h"
 #include "base/log.h"
-#include "base/xalloc.h"
 #include "commands/cmd_calibrate_internal.h"
 #include "commands/local_job.h"
-
-#include <string.h>
 
 #define VERIFY_LIMIT_MS 1200000 /* of one run, with its wait for the device */
 

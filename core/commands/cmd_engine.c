@@ -4,9 +4,7 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "commands/local_job.h"
 #include "judge/calibration.h"
 #include "judge/unit_facts.h"
@@ -14,10 +12,6 @@
 #include "model/jobs.h"
 #include "model/settings.h"
 #include "session/core.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 #define DESCRIBE_LIMIT_MS 10000 /* after which a silent machine counts as unreachable */
 #define UNREACHABLE "Its machine does not answer."

@@ -11,20 +11,15 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "config/configuration.h"
 #include "session/core.h"
 #include "task/competition.h"
 
 #include <errno.h>
 #include <kettle/error.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 /* ---- archives of repositories ---- */

@@ -4,14 +4,12 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/hash.h"
 #include "model/board.h"
 #include "model/tokens.h"
 
 #include <ctype.h>
-#include <string.h>
 
 /* ---- codes ---- */
 

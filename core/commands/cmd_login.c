@@ -4,14 +4,10 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "session/core.h"
 #include "session/server_request.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define ANSWER_MS 30000

@@ -4,14 +4,11 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "model/events.h"
 #include "model/settings.h"
 #include "session/core.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 /* ---- metrics ---- */

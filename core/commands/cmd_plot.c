@@ -10,18 +10,13 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/times.h"
-#include "base/xalloc.h"
 #include "model/board.h"
 #include "session/core.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define PLOT_AT_ONCE 4

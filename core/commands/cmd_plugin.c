@@ -7,10 +7,9 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/installed.h"
-#include "base/json_access.h"
 #include "base/yaml.h"
 #include "commands/pool_call.h"
 #include "config/configuration.h"
@@ -20,9 +19,6 @@
 #include "session/core.h"
 
 #include <gnu/libc-version.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

@@ -11,19 +11,14 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/gpu_fitness.h"
-#include "base/json_access.h"
 #include "base/nearest.h"
-#include "base/xalloc.h"
 #include "commands/local_job.h"
 #include "judge/unit_facts.h"
 #include "session/core.h"
 
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #define INQUIRY_LIMIT_MS 180000

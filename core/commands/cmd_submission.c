@@ -6,10 +6,8 @@
 
 #include "session/core.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "judge/limit.h"
 #include "model/artifact.h"
 #include "model/board.h"
@@ -19,7 +17,6 @@
 #include "model/user.h"
 
 #include <math.h>
-#include <string.h>
 
 /* ---- list ---- */
 

@@ -4,20 +4,16 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/interval.h"
-#include "base/json_access.h"
 #include "base/line_diff.h"
 #include "base/number.h"
-#include "base/utf8.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "judge/completion.h"
 #include "judge/score.h"
 #include "model/submissions.h"
 
 #include <math.h>
-#include <string.h>
 
 #define DIFF_TEXT_MAX (1u << 20) /* bytes */
 #define DIFF_CASES_MAX 1000      /* of a run */

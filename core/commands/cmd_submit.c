@@ -6,12 +6,9 @@
 
 #include "session/core.h"
 
-#include "base/buf.h"
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file_name.h"
-#include "base/json_access.h"
 #include "base/popcorn_header.h"
-#include "base/utf8.h"
 #include "base/text.h"
 #include "judge/capture.h"
 #include "judge/judging.h"
@@ -22,9 +19,6 @@
 #include "model/rate_limit.h"
 #include "model/settings.h"
 #include "model/submissions.h"
-
-#include <string.h>
-#include <strings.h>
 
 #define FILE_NAME_MAX 120 /* bytes: a file system's names are limited in bytes */
 

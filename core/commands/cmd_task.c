@@ -4,13 +4,10 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/installed.h"
-#include "base/utf8.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "commands/pool_call.h"
 #include "commands/task_choice.h"
 #include "commands/task_try.h"
@@ -22,8 +19,6 @@
 #include "task/pack.h"
 #include "task/task.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define SENT_NAME_MAX 200 /* characters */

@@ -9,21 +9,16 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/missing_header.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "commands/local_job.h"
 #include "commands/task_choice.h"
 #include "commands/task_run.h"
 #include "session/core.h"
 #include "task/task_form.h"
 #include "task/task.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define EXPECT_LINES 10 /* of a solution, in which it may name its expected result */
 

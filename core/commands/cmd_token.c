@@ -10,18 +10,14 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "model/actor.h"
 #include "model/board.h"
 #include "model/download_urls.h"
 #include "model/name.h"
 #include "model/tokens.h"
 #include "model/user.h"
-
-#include <string.h>
 
 #define TOKEN_PREFIX "ktl_"
 

@@ -4,15 +4,12 @@
 
 #include "commands/handlers.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "model/board.h"
 #include "model/podium.h"
 #include "model/ranking.h"
 #include "model/records.h"
 #include "model/user.h"
-
-#include <string.h>
 
 /* The users whose own trends are read. */
 struct trend_users {

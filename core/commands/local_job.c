@@ -4,18 +4,11 @@
 
 #include "commands/local_job.h"
 
-#include "base/cleanup.h"
-#include "base/hash.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/log.h"
-#include "base/times.h"
-#include "base/xalloc.h"
+#include "base/text.h"
 #include "judge/unit_facts.h"
 #include "loop/loop_services.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 json_t *
 local_job_unit(const struct core *core, const char *device)

@@ -4,10 +4,7 @@
 
 #include "commands/pool_call.h"
 
-#include <stdlib.h>
-
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "session/core.h"
 
 void

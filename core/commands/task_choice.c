@@ -9,16 +9,12 @@
 
 #include "commands/task_choice.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "commands/local_job.h"
 #include "judge/plan.h"
 #include "model/board.h"
 #include "task/folder.h"
 #include "task/task.h"
-
-#include <stdlib.h>
 
 struct choice {
 	struct core *core;

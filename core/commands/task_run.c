@@ -9,15 +9,11 @@
 
 #include "commands/task_run.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/text.h"
 #include "commands/local_job.h"
 #include "judge/capture.h"
 #include "model/jobs.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define RUN_WATCH_MS 200 /* between checks whether it is still wanted */
 

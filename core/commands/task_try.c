@@ -19,17 +19,12 @@
 
 #include "commands/task_try.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "commands/local_job.h"
 #include "commands/task_run.h"
 #include "judge/plan.h"
 #include "judge/step_verdict.h"
 #include "task/task.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define TRIAL_WATCH_MS 200 /* between checks whether a probe is still wanted */
 

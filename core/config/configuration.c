@@ -6,19 +6,16 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/installed.h"
-#include "base/json_access.h"
 #include "base/json_text.h"
 #include "base/nearest.h"
 #include "base/pointer.h"
 #include "base/renamed_keys.h"
 #include "base/schema.h"
-#include "base/xalloc.h"
 #include "base/yaml.h"
 #include "config/configuration_internal.h"
 

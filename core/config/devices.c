@@ -2,13 +2,9 @@
 /* The devices of the configuration in one form: a name, and complete units. */
 #include <config.h>
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/nearest.h"
 #include "base/pointer.h"
-#include "base/xalloc.h"
 #include "base/yaml.h"
 #include "config/configuration_internal.h"
 #include "config/option_table.h"

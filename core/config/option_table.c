@@ -6,15 +6,12 @@
 
 #include <pthread.h>
 #include <regex.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/pointer.h"
 #include "base/schema.h"
-#include "base/xalloc.h"
 #include "base/yaml.h"
 
 #define SECRET_NAME_SIZE 100

@@ -4,11 +4,7 @@
 
 #include "conformance/conformance_internal.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/utf8.h"
 #include "judge/language.h"
 #include "plugin/instance.h"

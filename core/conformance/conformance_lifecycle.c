@@ -9,14 +9,11 @@
 #include <errno.h>
 #include <kettle/testing.h>
 #include <link.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/schema.h"
 #include "base/utf8.h"
 #include "plugin/instance.h"

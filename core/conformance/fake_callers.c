@@ -9,12 +9,8 @@
 
 #include "conformance/fake_host_internal.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/times.h"
-#include "base/xalloc.h"
 #include "model/user_ref.h"
 
 void

@@ -11,17 +11,10 @@
 #include <kettle/plugin.h>
 #include <kettle/testing.h>
 
-#include <stdbool.h>
-#include <string.h>
 #include <uv.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/contents.h"
-#include "base/hash.h"
-#include "base/json_access.h"
-#include "base/times.h"
-#include "base/xalloc.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "conformance/fake_host_internal.h"
 #include "http/http.h"
 #include "loop/loop_host.h"

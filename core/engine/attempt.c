@@ -4,20 +4,15 @@
 
 #include "engine/engine_internal.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
-#include "base/hash.h"
-#include "base/json_access.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "model/settings.h"
 #include "task/task.h"
 
 #include <assert.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void
 enter_unit(struct engine_job *job, struct unit *unit)

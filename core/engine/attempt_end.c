@@ -4,13 +4,11 @@
 
 #include "engine/engine_internal.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
 #include "base/gpu_fitness.h"
-#include "base/json_access.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "engine/secret_output.h"
 #include "judge/calibration.h"
 #include "judge/completion.h"
@@ -20,8 +18,6 @@
 #include "model/profile_pack.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- what the store does for one job ---- */
 

@@ -11,15 +11,10 @@
 
 #include "engine/engine_internal.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/log.h"
 #include "base/times.h"
-#include "base/xalloc.h"
 #include "model/rate_limit.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- what is used ---- */
 

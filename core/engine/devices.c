@@ -5,19 +5,13 @@
 #include "engine/engine_internal.h"
 #include "judge/unit_facts.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "base/utf8.h"
-#include "base/xalloc.h"
 
 #include <assert.h>
 #include <search.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 struct device *
 engine_device_find(const struct engine *engine, const char *name)

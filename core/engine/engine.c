@@ -4,11 +4,9 @@
 
 #include "engine/engine.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "engine/engine_internal.h"
 #include "judge/unit_facts.h"
 #include "model/rate_limit.h"
@@ -17,8 +15,6 @@
 #include "model/settings.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- names on remote sides ---- */
 

@@ -10,11 +10,9 @@
 #include <config.h>
 
 #include "engine/fair_queue.h"
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #include <search.h>
-#include <stdlib.h>
 
 struct fair_queue_user {
 	int64_t id;

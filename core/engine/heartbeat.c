@@ -14,10 +14,7 @@
 #include "engine/engine_internal.h"
 
 #include "base/log.h"
-#include "base/xalloc.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "base/base.h"
 
 /* A tick that comes later than this after the last one shows that the engine was held up. */
 #define TICK_MAX_MS ((uint64_t)2 * ENGINE_TICK_MS)

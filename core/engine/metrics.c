@@ -7,12 +7,9 @@
 
 #include "engine/engine_internal.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/times.h"
 #include "judge/verdict.h"
-
-#include <string.h>
 
 /* Adds one to the number of this mode and state in {mode: {state: number}}. Both are words of the engine's. */
 static void

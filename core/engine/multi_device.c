@@ -13,12 +13,8 @@
 
 #include "engine/engine_internal.h"
 
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "judge/unit_facts.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 static size_t
 devices_needed(const struct plan *plan)

@@ -14,16 +14,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/utf8.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "judge/report.h"
 
 /* One thread of the pool writes at a time. */

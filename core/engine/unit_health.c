@@ -17,19 +17,12 @@
 
 #include "engine/engine_internal.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "base/times.h"
-#include "base/xalloc.h"
 #include "judge/unit_facts.h"
 #include "model/settings.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 /* ---- stored state ---- */
 

@@ -12,15 +12,10 @@
 
 #include "engine/engine_internal.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/log.h"
-#include "base/xalloc.h"
 #include "judge/unit_facts.h"
 #include "model/settings.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* Whether the remote side chooses a machine for each job. */
 static bool

@@ -12,13 +12,10 @@
 
 #include "http/http_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/list.h"
-#include "base/xalloc.h"
 #include "loop/watch.h"
 
 struct http_owner {

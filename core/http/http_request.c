@@ -4,13 +4,9 @@
 
 #include "http/http_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <sys/un.h>
 
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #define METHOD_MAX 32
 

@@ -5,14 +5,10 @@
 #include "judge/calibration.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "judge/completion.h"
 
 /* Memory that differs by less than 1/MEMORY_PART is the same: kernels keep some for themselves. */

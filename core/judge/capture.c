@@ -5,12 +5,10 @@
 #include "judge/capture.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/embedded_text.h"
-#include "base/json_access.h"
 #include "base/schema.h"
 
 /* ---- the schema of plans, loaded once ---- */

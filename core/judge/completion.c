@@ -4,14 +4,8 @@
 
 #include "judge/completion.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 
 #define MAX_START_NS INT64_C(1000000000000000000) /* of a clock that began with the machine: 31 years */
 #define MAX_WALL_NS INT64_C(1000000000000000)     /* 11 days; thousands of them can be added */

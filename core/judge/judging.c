@@ -4,11 +4,7 @@
 
 #include "judge/judging.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 
 static const struct {
 	const char *word, *open;

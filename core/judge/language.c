@@ -4,10 +4,7 @@
 
 #include "judge/language.h"
 
-#include <string.h>
-#include <strings.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/text.h"
 
 #define SHOWN_NAME 64 /* bytes of an unknown name in a message */

@@ -5,11 +5,9 @@
 #include "judge/limit.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/expression.h"
-#include "base/json_access.h"
 #include "base/number.h"
 #include "judge/completion.h"
 #include "judge/score.h"

@@ -4,14 +4,10 @@
 
 #include "judge/plan.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/schema.h"
-#include "base/xalloc.h"
 #include "judge/calibration.h"
 #include "judge/capture.h"
 #include "judge/run_steps.h"

@@ -5,13 +5,9 @@
 #include "judge/report.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/gpu_fitness.h"
-#include "base/json_access.h"
 #include "base/number.h"
 #include "judge/completion.h"
 

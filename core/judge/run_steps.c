@@ -5,13 +5,9 @@
 #include "judge/run_steps.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
-#include <string.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/hash.h"
-#include "base/json_access.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "judge/calibration.h"
 #include "judge/capture.h"
 

@@ -5,10 +5,8 @@
 #include "judge/score.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
 #include "judge/calibration.h"
 #include "judge/completion.h"

@@ -5,13 +5,9 @@
 #include "judge/step_verdict.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/utf8.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "judge/report.h"
 
 #define MAX_LINE 300          /* bytes of a line of output that a sentence repeats */

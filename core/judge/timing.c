@@ -4,13 +4,7 @@
 
 #include "judge/timing.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 /* In the order of the answer. */
 #define PARTS(X) \

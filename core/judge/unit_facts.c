@@ -5,14 +5,9 @@
 #include "judge/unit_facts.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 static void
 add_gpu(json_t *gpus, const json_t *value)

@@ -4,11 +4,7 @@
 
 #include "judge/verdict.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "judge/report.h"
 
 /* A verdict while it is made. */

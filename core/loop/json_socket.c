@@ -12,13 +12,10 @@
 
 #include "loop/json_socket.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/line.h"
-#include "base/xalloc.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct json_socket {
 	uv_pipe_t pipe;

@@ -18,14 +18,11 @@
 #include "loop/loop_services.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/line.h"
 #include "base/log.h"
-#include "base/xalloc.h"
 #include "loop/watch.h"
 
 struct post {

@@ -5,11 +5,9 @@
 #include "loop/watch.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
 #include <uv.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/log.h"
 
 #define NAME_SIZE 33 /* of a plugin */

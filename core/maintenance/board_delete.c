@@ -4,12 +4,9 @@
 
 #include "maintenance/maintenance.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/log.h"
-#include "base/xalloc.h"
 #include "model/blobs.h"
-
-#include <stdlib.h>
 
 /* Removes small rows that are read only by leaderboard: none is needed once it is hidden. */
 static int

@@ -10,14 +10,11 @@
 
 #include "maintenance/maintenance.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/log.h"
-#include "base/xalloc.h"
 #include "model/download_urls.h"
 #include "store/db_file.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #define LOG_BUSY_MS 100 /* how long emptying the log waits for its users */

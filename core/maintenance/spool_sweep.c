@@ -4,12 +4,9 @@
 
 #include "maintenance/maintenance.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/log.h"
-#include "base/xalloc.h"
 #include "model/artifact.h"
-
-#include <stdlib.h>
 
 struct spool_sweep {
 	struct maintenance *m;

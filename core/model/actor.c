@@ -4,14 +4,10 @@
 
 #include "model/actor.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "model/name.h"
 
 #include <ctype.h>
-#include <string.h>
-#include <strings.h>
 
 #define SUFFIX_MAX 1000 /* people of one name */
 

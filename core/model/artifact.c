@@ -4,19 +4,14 @@
 
 #include "model/artifact.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/hash.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "model/blobs.h"
 #include "model/download_urls.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define RUN_SUFFIX ".run"

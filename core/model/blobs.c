@@ -4,11 +4,8 @@
 
 #include "model/blobs.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/text.h"
-
-#include <string.h>
 
 int
 blobs_put(struct db *db, const void *data, size_t size, int64_t *ret_blob, struct kettle_error *err)

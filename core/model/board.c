@@ -4,15 +4,11 @@
 
 #include "model/board.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/text.h"
 #include "judge/judging.h"
 #include "judge/limit.h"
 #include "model/ranking.h"
-
-#include <string.h>
-#include <strings.h>
 
 /* Boards among which the nearest name is looked for. */
 #define NEAREST_MAX 1000

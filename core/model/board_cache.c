@@ -7,13 +7,9 @@
 
 #include "model/board_cache.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "judge/limit.h"
 #include "model/ranking_page.h"
-
-#include <string.h>
 
 /* One that is kept. result NULL: none. */
 struct cached_board {

@@ -4,14 +4,10 @@
 
 #include "model/board_update.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/utf8.h"
+#include "base/base.h"
 #include "base/text.h"
 #include "model/blobs.h"
 #include "task/task.h"
-
-#include <string.h>
 
 #define DIFFERS_SHOWN 5 /* names in the sentence that refuses */
 

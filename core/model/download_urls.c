@@ -11,15 +11,12 @@
 
 #include "model/download_urls.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/xalloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

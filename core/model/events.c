@@ -4,11 +4,7 @@
 
 #include "model/events.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "base/base.h"
 
 struct event
 event_read(const json_t *json)

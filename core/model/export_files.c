@@ -4,15 +4,13 @@
 
 #include "model/export_files.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #define EXPORT_LOOK_ROWS 1000 /* between two checks whether to stop */

@@ -4,18 +4,14 @@
 
 #include "model/jobs.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "model/artifact.h"
 #include "model/blobs.h"
 #include "model/board.h"
 #include "model/ranking.h"
 #include "model/rate_limit.h"
 #include "model/settings.h"
-
-#include <string.h>
 
 #define REASON_MAX 500 /* bytes of a reason that are kept */
 

@@ -4,12 +4,9 @@
 
 #include "model/name.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 
-#include <string.h>
-#include <strings.h>
 #include <uninorm.h>
 #include <unictype.h>
 

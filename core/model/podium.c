@@ -4,9 +4,7 @@
 
 #include "model/podium.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "model/ranking.h"
 
 /* The row of a user on a podium; NULL: there is none. */

@@ -6,20 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zip.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/contents.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/hash.h"
-#include "base/json_access.h"
-#include "base/utf8.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "base/zip_cleanup.h"
 
 #define FORMAT 1     /* of the manifest */

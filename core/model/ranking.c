@@ -4,15 +4,11 @@
 
 #include "model/ranking.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/ranking_columns.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "model/board.h"
 #include "model/records.h"
-
-#include <string.h>
 
 /* A user's entry on a device, and what it should be. */
 struct entry {

@@ -4,14 +4,10 @@
 
 #include "model/ranking_page.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/interval.h"
-#include "base/json_access.h"
 #include "base/ranking_columns.h"
 #include "base/text.h"
-#include "base/xalloc.h"
-
-#include <string.h>
 
 /* From RANK on nothing is read of a row. */
 enum type {

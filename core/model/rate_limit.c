@@ -4,14 +4,9 @@
 
 #include "model/rate_limit.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/times.h"
 #include "model/board.h"
-
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
 #define RATE_SHORT_S 120 /* longer waits are said in minutes */
 #define WAIT_SIZE 32

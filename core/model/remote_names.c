@@ -7,16 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/json_access.h"
 #include "base/log.h"
-#include "base/xalloc.h"
 #include "model/settings.h"
 
 #define EPOCH_FILE_MAX 200 /* bytes: two epochs */

@@ -4,14 +4,9 @@
 
 #include "model/settings.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 #include "judge/unit_facts.h"
-
-#include <string.h>
-#include <strings.h>
 
 static int
 check_key(const char *key, struct kettle_error *err)

@@ -4,17 +4,13 @@
 
 #include "model/submissions.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "judge/report.h"
 #include "model/blobs.h"
 #include "model/board.h"
 #include "model/jobs.h"
 #include "model/ranking.h"
 #include "model/rate_limit.h"
-
-#include <string.h>
 
 /* ---- stored ---- */
 

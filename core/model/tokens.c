@@ -4,10 +4,7 @@
 
 #include "model/tokens.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-
-#include <string.h>
+#include "base/base.h"
 
 int
 token_insert(struct db *db, const struct token *token, struct kettle_error *err)

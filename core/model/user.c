@@ -4,8 +4,7 @@
 
 #include "model/user.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/text.h"
 #include "model/actor.h"
 #include "model/board.h"
@@ -15,8 +14,6 @@
 #include "model/records.h"
 #include "model/submissions.h"
 #include "model/tokens.h"
-
-#include <string.h>
 
 #define NEAREST_MAX 1000 /* users among whom the nearest name is looked for */
 #define RANKS_MAX 100    /* rankings that are shown of one user */

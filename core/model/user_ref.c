@@ -4,15 +4,9 @@
 
 #include "model/user_ref.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/nearest.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/utf8.h"
-#include "base/xalloc.h"
-
-#include <stdio.h>
-#include <string.h>
+#include "base/text.h"
 
 #define PROVIDER_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789_-"
 

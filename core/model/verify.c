@@ -8,14 +8,12 @@
 
 #include "model/verify.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "model/jobs.h"
 #include "model/ranking.h"
 
-#include <stdbool.h>
-#include <string.h>
 #include <sys/stat.h>
 
 struct findings {

@@ -7,14 +7,10 @@
 #include <cairo-svg.h>
 #include <cairo.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 
 /* ---- axes: the labelled values, and their labels ---- */
 

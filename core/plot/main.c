@@ -14,16 +14,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "plot/plot.h"
 
 enum { EXIT_DRAWN = 0, EXIT_USAGE = 2, EXIT_UNABLE = 3 };

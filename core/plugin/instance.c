@@ -4,11 +4,8 @@
 
 #include "plugin/instance.h"
 
-#include <stdlib.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/log.h"
-#include "base/xalloc.h"
 #include "loop/watch.h"
 #include "plugin/guard.h"
 #include "plugin/loader.h"

@@ -10,16 +10,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/file_name.h"
-#include "base/json_access.h"
 #include "base/nearest.h"
 #include "base/schema.h"
-#include "base/xalloc.h"
 
 #define SYMBOL "kettle_plugin"
 #define SUFFIX ".so"

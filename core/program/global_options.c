@@ -4,13 +4,7 @@
 
 #include "program/global_options.h"
 
-#include "base/cleanup.h"
-#include "base/xalloc.h"
-
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
+#include "base/base.h"
 
 static const struct global {
 	const char *name, *environment;

@@ -19,17 +19,12 @@
 #include "session/plugin_host.h"
 #include "session/server_request.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/io.h"
-#include "base/json_access.h"
-#include "base/utf8.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #include <pwd.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define EXIT_INTERRUPTED 130 /* 128 and SIGINT, as in shells */

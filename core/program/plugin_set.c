@@ -4,19 +4,14 @@
 
 #include "program/plugin_set.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "base/xalloc.h"
 #include "base/yaml.h"
 #include "plugin/guard.h"
 #include "plugin/instance.h"
 #include "plugin/loader.h"
 #include "session/plugin_host.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* One instance of a plugin. An instance that a reload replaced stays until the end, since jobs may still need it. */
 struct slot {

@@ -4,13 +4,10 @@
 
 #include "session/core_internal.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/list.h"
 #include "base/log.h"
-#include "base/xalloc.h"
 #include "store/db_file.h"
-
-#include <stdlib.h>
 
 /* How long a process waits for an owner that starts or ends. */
 #define ATTACH_LIMIT_MS 15000

@@ -4,13 +4,9 @@
 
 #include "session/audit_call.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/utf8.h"
 #include "model/user.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define NAME_MAX_CHARS 100 /* of a name in the log */
 

@@ -4,20 +4,16 @@
 
 #include "session/core_internal.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "model/user_ref.h"
 #include "session/audit_call.h"
 #include "session/web_client.h"
 #include "store/db_file.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define SLOW_MAX 3       /* slow commands that read at once: a thread of the pool is left for what is short */

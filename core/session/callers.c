@@ -10,10 +10,7 @@
 
 #include "session/core_internal.h"
 
-#include "base/cleanup.h"
-#include "base/xalloc.h"
-
-#include <stdlib.h>
+#include "base/base.h"
 
 #define CALLERS_MAX 65536
 

@@ -4,15 +4,11 @@
 
 #include "session/core_internal.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/times.h"
-#include "base/xalloc.h"
 #include "loop/json_socket.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>

@@ -4,16 +4,12 @@
 
 #include "session/command.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/json_text.h"
 #include "base/schema.h"
 #include "base/text.h"
 #include "model/actor.h"
 #include "model/user_ref.h"
-
-#include <string.h>
-#include <strings.h>
 
 /* ---- shapes as JSON Schema ---- */
 

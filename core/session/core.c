@@ -5,13 +5,10 @@
 #include "session/core_internal.h"
 #include "session/web_client.h"
 
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "engine/secret_output.h"
 #include "model/artifact.h"
 #include "model/download_urls.h"
-
-#include <stdlib.h>
 
 static const struct web_client_events web_events = {
 	.answered = call_answer, .event = subscriptions_receive, .progress = core_publish};

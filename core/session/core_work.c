@@ -4,10 +4,7 @@
 
 #include "session/core_internal.h"
 
-#include "base/cleanup.h"
-#include "base/xalloc.h"
-
-#include <stdlib.h>
+#include "base/base.h"
 
 struct core_work {
 	struct core *core;

@@ -12,15 +12,10 @@
 
 #include "session/core_internal.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/log.h"
-#include "base/xalloc.h"
 #include "model/events.h"
 #include "session/plugin_host.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define FEED_PAGE 200
 

@@ -11,17 +11,13 @@
 
 #include "session/core_internal.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/log.h"
 #include "base/times.h"
-#include "base/xalloc.h"
 #include "model/board.h"
 #include "model/events.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -4,20 +4,14 @@
 
 #include "session/plugin_host.h"
 
-#include "base/cleanup.h"
-#include "base/hash.h"
+#include "base/base.h"
 #include "base/log.h"
-#include "base/utf8.h"
-#include "base/times.h"
-#include "base/xalloc.h"
+#include "base/text.h"
 #include "loop/loop_host.h"
 #include "loop/watch.h"
 #include "model/download_urls.h"
 #include "model/settings.h"
 #include "session/core_internal.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- state of plugins (host.h: state_get, state_put, state_list), in the process that owns the database ---- */
 

@@ -6,13 +6,8 @@
 
 #include "base/bounded_json.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define UNAUTHORIZED 401
 

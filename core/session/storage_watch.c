@@ -11,12 +11,9 @@
 
 #include "session/core_internal.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/times.h"
-#include "base/xalloc.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/statvfs.h>
 
 #define STORAGE_FREE_MIN (4u << 20) /* bytes */

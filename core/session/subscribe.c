@@ -5,11 +5,9 @@
 #include "session/core_internal.h"
 #include "session/web_client.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/log.h"
 #include "base/times.h"
-#include "base/xalloc.h"
 #include "loop/watch.h"
 #include "model/actor.h"
 #include "model/board.h"
@@ -17,8 +15,6 @@
 #include "model/user_ref.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define REPLAY_PAGE 1000
 

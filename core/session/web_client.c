@@ -9,14 +9,9 @@
 
 #include "session/web_client.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "session/event_reader.h"
 #include "session/server_request.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 #define IDLE_MS 60000  /* a stream has a line every 15 s */
 #define BEGIN_MS 60000 /* until an answer begins */

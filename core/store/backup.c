@@ -4,9 +4,8 @@
 
 #include "store/backup.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/xalloc.h"
 #include "store/db.h"
 #include "store/db_file.h"
 
@@ -18,8 +17,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -4,13 +4,10 @@
 
 #include "store/db.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <string.h>
 
 /* ---- the errors of a database as sentences ---- */
 

@@ -4,19 +4,16 @@
 
 #include "store/db_file.h"
 
-#include "base/buf.h"
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/embedded_text.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "store/db.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>

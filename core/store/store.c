@@ -4,16 +4,14 @@
 
 #include "store/store.h"
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/histogram.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "store/db.h"
 #include "store/db_file.h"
 
-#include <string.h>
 #include <sys/queue.h>
 
 struct op {

@@ -8,19 +8,13 @@
 
 #include "task/archive.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <zip.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/contents.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/file_name.h"
-#include "base/json_access.h"
-#include "base/utf8.h"
-#include "base/xalloc.h"
+#include "base/text.h"
 #include "base/zip_cleanup.h"
 
 #define CHUNK 65536

@@ -4,17 +4,11 @@
 
 #include "task/competition.h"
 
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/embedded_text.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/schema.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "base/yaml.h"
 #include "task/task_form.h"
 #include "task/folder.h"

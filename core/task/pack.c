@@ -4,15 +4,9 @@
 
 #include "task/pack.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/contents.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/json_text.h"
-#include "base/utf8.h"
+#include "base/text.h"
 #include "base/yaml.h"
 #include "task/task_form.h"
 #include "task/folder.h"

@@ -8,15 +8,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 #include "task/task_yml.h"
 
 #define LIST_MAX 1000 /* names in a folder */

@@ -4,14 +4,9 @@
 
 #include "task/task.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/contents.h"
-#include "base/hash.h"
-#include "base/json_access.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "base/schema.h"
-#include "base/xalloc.h"
 #include "base/yaml.h"
 #include "judge/judging.h"
 #include "task/task_form.h"

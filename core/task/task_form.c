@@ -5,17 +5,12 @@
 #include "task/task_form.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/file_name.h"
-#include "base/json_access.h"
-#include "base/utf8.h"
-#include "base/xalloc.h"
+#include "base/text.h"
 #include "base/yaml.h"
 
 #define YML_NAME "task.yml"

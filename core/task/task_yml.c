@@ -4,17 +4,12 @@
 
 #include "task/task_yml.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/embedded_text.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/json_text.h"
 #include "base/schema.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 #include "base/yaml.h"
 #include "judge/limit.h"
 

@@ -5,13 +5,9 @@
 #include "cli/cli.h"
 
 #include <kettle/plugin.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "cli/actions/actions.h"
 #include "cli/args/help.h"
 #include "cli/render/render.h"

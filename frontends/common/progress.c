@@ -5,13 +5,9 @@
 #include "common/progress.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "common/format.h"
 #include "common/value.h"
 #include "common/wrap.h"

@@ -5,11 +5,8 @@
 #include "common/recent.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 struct recent {
 	const struct kettle_host *host;

@@ -5,13 +5,9 @@
 #include "common/report.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "common/condense.h"
 #include "common/format.h"
 #include "common/table.h"

@@ -8,13 +8,9 @@
 #include "common/source_path.h"
 
 #include <ctype.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 
 #define PARTS_MAX 1000 /* of a text: what follows is one part */
 #define LINE_DIGITS 6

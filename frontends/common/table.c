@@ -4,13 +4,8 @@
 
 #include "common/table.h"
 
-#include <string.h>
-#include <strings.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "common/template.h"
 #include "common/wrap.h"
 

@@ -5,13 +5,10 @@
 #include "common/template.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
 #include "base/times.h"
-#include "base/xalloc.h"
 #include "common/format.h"
 #include "common/value.h"
 

@@ -4,14 +4,11 @@
 
 #include "common/term.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 
 #define TERM_DEFAULT_WIDTH 80
 #define TERM_MIN_WIDTH 20

@@ -5,12 +5,9 @@
 #include "common/value.h"
 
 #include <math.h>
-#include <stdio.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 
 #define VALUE_KEY_SIZE 64
 

@@ -6,10 +6,8 @@
 
 #include <ctype.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 
 /* Takes the next character with a width; skips the codes of styles. */
 static uint32_t

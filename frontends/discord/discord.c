@@ -13,12 +13,8 @@
 #include <config.h>
 
 #include <kettle/plugin.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "discord/commands/dispatch.h"
 #include "discord/commands/registration.h"
 #include "discord/commands/table.h"

@@ -6,14 +6,12 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/number.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #define V4_BITS 96 /* of ::ffff:0:0/96, the addresses of IPv4 */
 #define BITS 128

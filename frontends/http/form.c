@@ -9,12 +9,7 @@
 
 #include "http/form.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "http/head.h"
 #include "http/percent.h"
 

@@ -4,11 +4,7 @@
 
 #include "http/head.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "http/percent.h"
 
 bool

@@ -12,14 +12,12 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #define DRAIN_READ_MS 2000 /* for the rest of a request that was begun when the server was stopped */
 #define CHECK_MS 10000     /* between looks at the files of the certificate */

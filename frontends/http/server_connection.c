@@ -2,16 +2,13 @@
 /* Connections: their number, their limits of time, and how they wait; and how other threads reach the server's. */
 #include <config.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "http/server_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
-
-#include "base/xalloc.h"
 
 #define LINGER_MS 2000
 #define DISCARD_BYTES 65536

@@ -12,14 +12,10 @@
 
 #include "http/server_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 
 /* ---- bodies of answers with their headers, which any number of requests may share ---- */
 

@@ -11,12 +11,9 @@
 
 #include "http/server_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <sys/queue.h>
 
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #define EVENTS_TYPE "text/event-stream"
 #define OLD_BLOCK 1024 /* bytes that the library takes at a time for HTTP/1.0, which has no chunks */

@@ -11,13 +11,9 @@
 #include <kettle/plugin.h>
 #include <openssl/crypto.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/hash.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "web/accounts/accounts.h"
 #include "web/api/api.h"
 #include "web/visit/caller.h"

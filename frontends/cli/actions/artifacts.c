@@ -13,16 +13,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
 #include "base/file.h"
 #include "base/io.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "common/template.h"
 
 const struct args_option artifacts_options[] = {

@@ -4,13 +4,9 @@
 
 #include "cli/actions/actions.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
-#include "base/json_access.h"
 #include "base/json_text.h"
-#include "base/xalloc.h"
 #include "common/table.h"
 #include "common/template.h"
 

@@ -2,11 +2,7 @@
 /* `kettle completion SHELL`, and the command that its scripts call at each key: `kettle __complete WORD…`. */
 #include <config.h>
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "cli/actions/actions.h"
 #include "cli/args/complete.h"
 

@@ -5,11 +5,7 @@
  */
 #include <config.h>
 
-#include <string.h>
-#include <strings.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "cli/actions/actions.h"
 #include "common/template.h"
 

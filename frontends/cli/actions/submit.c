@@ -8,15 +8,9 @@
 
 #include "cli/actions/actions.h"
 
-#include <string.h>
-#include <strings.h>
-
-#include "base/cleanup.h"
-#include "base/contents.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/popcorn_header.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "cli/render/render.h"
 #include "cli/run/follow.h"
 #include "cli/run/menu.h"

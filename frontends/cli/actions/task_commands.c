@@ -4,13 +4,9 @@
 
 #include "cli/actions/actions.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
 #include "base/file.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "cli/run/follow.h"
 #include "common/template.h"
 

@@ -4,13 +4,9 @@
 
 #include "cli/actions/actions.h"
 
-#include <string.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/json_text.h"
-#include "base/xalloc.h"
 
 #define PLANS "kettle-plans"
 #define SUBMISSION "@SUBMISSION@"

@@ -11,14 +11,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <zip.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/io.h"
-#include "base/xalloc.h"
 #include "base/zip_cleanup.h"
 
 #define CHUNK 65536

@@ -5,15 +5,10 @@
 #include "cli/args/args.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/nearest.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 
 #define ARGS_MAX_WORDS 3 /* of a command's name */
 

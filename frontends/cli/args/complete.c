@@ -4,10 +4,7 @@
 
 #include "cli/args/complete.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "cli/args/help.h"
 #include "common/term.h"
 

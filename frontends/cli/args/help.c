@@ -5,12 +5,9 @@
 #include "cli/args/help.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 
 /* size of "--NAME META" of an option */
 #define TITLE_SIZE (2 * ARGS_NAME_SIZE + sizeof("-x, -- "))

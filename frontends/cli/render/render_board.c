@@ -5,15 +5,11 @@
 #include "cli/render/render.h"
 
 #include <math.h>
-#include <string.h>
-#include <strings.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/csv.h"
-#include "base/json_access.h"
 #include "base/ranking_columns.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "common/format.h"
 #include "common/table.h"
 #include "common/template.h"

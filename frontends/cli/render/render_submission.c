@@ -5,11 +5,8 @@
 #include "cli/render/render.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "common/format.h"
 #include "common/report.h"
 #include "common/source_path.h"

@@ -11,12 +11,7 @@
 
 #include "cli/run/follow.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "cli/run/run_internal.h"
 #include "common/progress.h"
 #include "common/wrap.h"

@@ -14,16 +14,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
 #include "base/file_name.h"
-#include "base/json_access.h"
 #include "base/json_text.h"
-#include "base/xalloc.h"
 #include "cli/args/help.h"
 #include "cli/run/follow.h"
 #include "cli/run/menu.h"

@@ -4,10 +4,8 @@
 
 #include "cli/run/menu.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "common/term.h"
 
 const char *

@@ -4,14 +4,9 @@
 
 #include "discord/commands/handlers.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "common/template.h"
 #include "common/value.h"
 #include "discord/commands/registration.h"

@@ -4,16 +4,10 @@
 
 #include "discord/commands/handlers.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
 #include "base/ranking_columns.h"
-#include "base/times.h"
-#include "base/xalloc.h"
+#include "base/text.h"
 #include "common/format.h"
 #include "common/template.h"
 #include "discord/interaction/answer.h"

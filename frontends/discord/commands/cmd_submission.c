@@ -2,13 +2,9 @@
 /* Commands on the user's own submissions, and commands whose answers are files. */
 #include <config.h>
 
-#include <string.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "discord/commands/handlers.h"
 #include "discord/interaction/answer.h"
 #include "discord/render/message.h"

@@ -4,12 +4,8 @@
 
 #include "discord/commands/handlers.h"
 
-#include <string.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "discord/commands/options.h"
 #include "discord/gateway/gateway.h"
 #include "discord/interaction/answer.h"

@@ -4,12 +4,7 @@
 
 #include "discord/commands/dispatch.h"
 
-#include <string.h>
-#include <strings.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "discord/commands/options.h"
 #include "discord/interaction/answer.h"
 #include "discord/interaction/interaction.h"

@@ -5,11 +5,8 @@
 #include "discord/commands/options.h"
 
 #include <ctype.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "discord/interaction/answer.h"
 #include "discord/text/escape.h"
 

@@ -4,12 +4,7 @@
 
 #include "discord/commands/registration.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "discord/commands/options.h"
 #include "discord/interaction/send.h"
 

@@ -4,14 +4,8 @@
 
 #include "discord/flows/announce.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/times.h"
-#include "base/xalloc.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "common/format.h"
 #include "discord/flows/announcement.h"
 #include "discord/flows/result_threads.h"

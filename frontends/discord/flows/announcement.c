@@ -5,12 +5,8 @@
 #include "discord/flows/announcement.h"
 
 #include <kettle/frontend.h>
-#include <string.h>
-#include <strings.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "common/format.h"
 #include "discord/interaction/bot.h"
 #include "discord/render/message.h"

@@ -4,15 +4,9 @@
 
 #include "discord/flows/create.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/contents.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "base/file_name.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "discord/interaction/answer.h"
 #include "discord/interaction/stored.h"
 #include "discord/render/message.h"

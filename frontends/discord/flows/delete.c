@@ -4,14 +4,8 @@
 
 #include "discord/flows/delete.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 #include "discord/interaction/answer.h"
 #include "discord/interaction/interaction.h"
 #include "discord/render/message.h"

@@ -10,16 +10,9 @@
 
 #include "discord/flows/submission_message_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/contents.h"
+#include "base/base.h"
 #include "base/failpoint.h"
-#include "base/json_access.h"
-#include "base/times.h"
-#include "base/xalloc.h"
+#include "base/text.h"
 #include "common/format.h"
 #include "common/report.h"
 #include "common/source_path.h"

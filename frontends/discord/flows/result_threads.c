@@ -10,11 +10,7 @@
 
 #include "discord/flows/result_threads.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "discord/text/snowflake.h"
 
 #define KEY_PREFIX "result/"

@@ -11,13 +11,8 @@
 
 #include "discord/flows/submission_message.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "discord/flows/submission_message_internal.h"
 #include "discord/interaction/outbox.h"
 #include "discord/interaction/stored.h"

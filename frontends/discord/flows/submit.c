@@ -4,16 +4,10 @@
 
 #include "discord/flows/submit.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/contents.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "base/failpoint.h"
-#include "base/json_access.h"
 #include "base/popcorn_header.h"
-#include "base/xalloc.h"
 #include "discord/flows/submission_message.h"
 #include "discord/interaction/answer.h"
 #include "discord/interaction/stored.h"

@@ -9,15 +9,9 @@
 
 #include "discord/gateway/endpoint.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/bounded_json.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "discord/gateway/signature.h"
 #include "http/server.h"
 

@@ -22,20 +22,13 @@
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509_vfy.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 
-#include "base/buf.h"
 #include "base/certificates.h"
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/times.h"
-#include "base/xalloc.h"
+#include "base/text.h"
 #include "discord/gateway/service.h"
 
 #define NS_PER_MS UINT64_C(1000000)

@@ -13,13 +13,7 @@
 #include "discord/gateway/machine.h"
 
 #include "base/bounded_json.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/base.h"
 
 #define MINUTE_MS 60000
 #define SENDS_OWN 20 /* of a minute's texts: reserved for texts that the server did not request */

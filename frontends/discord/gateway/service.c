@@ -15,11 +15,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #define RETRY_MS 100 /* after the library could not wait */
 

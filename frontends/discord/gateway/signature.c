@@ -5,14 +5,10 @@
 #include "discord/gateway/signature.h"
 
 #include <openssl/evp.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 
 #define KEY_BYTES 32
 #define SIGNATURE_BYTES 64

@@ -4,13 +4,8 @@
 
 #include "discord/interaction/answer.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "common/template.h"
 #include "discord/render/message.h"
 #include "discord/render/plain.h"

@@ -4,14 +4,7 @@
 
 #include "discord/interaction/bot.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-#include <strings.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "discord/interaction/send.h"
 
 #define SEEN_MAX 2000        /* interactions that are remembered */

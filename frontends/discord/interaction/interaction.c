@@ -5,14 +5,9 @@
 #include "discord/interaction/interaction.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 #include "discord/interaction/send.h"
 #include "discord/render/message.h"
 #include "discord/text/escape.h"

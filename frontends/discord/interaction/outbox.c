@@ -11,14 +11,10 @@
 
 #include "discord/interaction/outbox.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/queue.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "discord/interaction/bot.h"
 #include "discord/interaction/send.h"
 #include "discord/interaction/stored.h"

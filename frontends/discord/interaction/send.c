@@ -4,13 +4,8 @@
 
 #include "discord/interaction/send.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 
 struct request {
 	struct bot *bot;

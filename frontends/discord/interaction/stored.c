@@ -4,11 +4,7 @@
 
 #include "discord/interaction/stored.h"
 
-#include <stdlib.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "discord/interaction/bot.h"
 #include "discord/rest/rest.h"
 

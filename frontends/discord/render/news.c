@@ -4,13 +4,8 @@
 
 #include "discord/render/news.h"
 
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/utf8.h"
-#include "base/xalloc.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "common/format.h"
 #include "common/template.h"
 #include "discord/text/escape.h"

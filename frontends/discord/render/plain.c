@@ -4,10 +4,7 @@
 
 #include "discord/render/plain.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "common/report.h"
 #include "common/source_path.h"
 #include "common/table.h"

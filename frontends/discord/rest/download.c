@@ -4,11 +4,7 @@
 
 #include "discord/rest/download.h"
 
-#include <string.h>
-#include <strings.h>
-
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #define URL_MAX_BYTES 4000
 

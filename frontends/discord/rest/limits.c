@@ -4,11 +4,8 @@
 
 #include "discord/rest/limits.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 
 #define CHAINS 256
 #define SWEEP_LEAST 512     /* buckets, above which expired ones are freed */

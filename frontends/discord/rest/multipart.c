@@ -4,11 +4,8 @@
 
 #include "discord/rest/multipart.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/hash.h"
-#include "base/xalloc.h"
 
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 

@@ -8,14 +8,11 @@
 #include "discord/rest/rest.h"
 
 #include <math.h>
-#include <string.h>
 #include <sys/queue.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/hash.h"
-#include "base/json_access.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "common/format.h"
 #include "discord/rest/download.h"
 #include "discord/rest/limits.h"

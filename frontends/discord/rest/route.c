@@ -4,12 +4,8 @@
 
 #include "discord/rest/route.h"
 
-#include <string.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #define PATH_MAX_BYTES 2000
 #define PARTS_MAX 8

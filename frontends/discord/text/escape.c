@@ -4,14 +4,9 @@
 
 #include "discord/text/escape.h"
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "common/term.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 #include "discord/text/split.h"
 
 #define MARKS_MAX 2 /* combining marks on one character; names in all scripts need no more */

@@ -5,13 +5,9 @@
 #include "discord/text/snowflake.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/hash.h"
-#include "base/xalloc.h"
 
 #define EPOCH INT64_C(1420070400000) /* 2015-01-01 */
 #define TIME_SHIFT 22

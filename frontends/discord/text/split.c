@@ -4,13 +4,8 @@
 
 #include "discord/text/split.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/utf8.h"
-#include "base/xalloc.h"
+#include "base/base.h"
+#include "base/text.h"
 
 #define FENCE_SIZE 3
 #define OPENING_MAX 30                 /* bytes of a line that opens a block, with its newline; a longer line is text */

@@ -4,13 +4,8 @@
 
 #include "web/accounts/accounts.h"
 
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/hash.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "web/accounts/provider.h"
 #include "web/accounts/session.h"
 #include "http/form.h"

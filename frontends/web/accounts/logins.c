@@ -4,13 +4,9 @@
 
 #include "web/accounts/logins.h"
 
-#include <string.h>
-
 #include "base/bounded_json.h"
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/hash.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "common/recent.h"
 #include "web/visit/respond.h"
 #include "web/visit/visit.h"

@@ -12,15 +12,11 @@
 #include "web/accounts/provider.h"
 
 #include <openssl/evp.h>
-#include <string.h>
 
 #include "base/bounded_json.h"
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
-#include "base/contents.h"
-#include "base/hash.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/text.h"
 #include "http/percent.h"
 #include "web/accounts/session.h"
 #include "common/recent.h"

@@ -7,13 +7,9 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <string.h>
-#include <strings.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "http/form.h"
 #include "web/render/mustache.h"
 #include "web/render/page.h"

@@ -9,17 +9,12 @@
 
 #include <fcntl.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bounded_json.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "http/form.h"
 #include "web/visit/caller.h"
 #include "web/api/pages.h"

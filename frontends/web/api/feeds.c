@@ -9,14 +9,9 @@
 
 #include "web/api/feeds.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
-#include "base/json_access.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "http/form.h"
 #include "web/visit/caller.h"
 #include "web/visit/respond.h"

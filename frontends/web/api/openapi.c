@@ -4,12 +4,8 @@
 
 #include "web/api/openapi.h"
 
-#include <string.h>
-
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "web/api/api.h"
 
 #include "frontends/web/api/openapi_json.h"

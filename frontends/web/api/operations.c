@@ -5,12 +5,9 @@
 #include "web/api/operations.h"
 
 #include <openssl/crypto.h>
-#include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "web/visit/caller.h"
 #include "web/visit/respond.h"
 #include "web/visit/visit.h"

@@ -6,13 +6,8 @@
 
 #include <ctype.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "web/visit/respond.h"
 
 #define BUCKETS 1024 /* of keys; a power of two */

@@ -4,15 +4,9 @@
 
 #include "web/compat/compat.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/hash.h"
-#include "base/json_access.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "web/compat/results.h"
 #include "web/visit/respond.h"
 

@@ -4,13 +4,7 @@
 
 #include "web/compat/compat.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "web/compat/results.h"
 #include "web/visit/respond.h"
 

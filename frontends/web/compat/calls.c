@@ -10,17 +10,10 @@
 
 #include "web/compat/compat.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-
 #include "base/bounded_json.h"
-#include "base/cleanup.h"
-#include "base/contents.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/utf8.h"
-#include "base/xalloc.h"
+#include "base/text.h"
 #include "web/visit/respond.h"
 
 #define VALUES_MAX 1000 /* of a body */

@@ -4,9 +4,7 @@
 
 #include "web/compat/compat.h"
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "web/accounts/logins.h"
 #include "web/api/operations.h"
 #include "web/visit/caller.h"

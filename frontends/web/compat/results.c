@@ -4,13 +4,9 @@
 
 #include "web/compat/results.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
-#include "base/json_access.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "common/report.h"
 #include "common/source_path.h"
 

@@ -4,13 +4,9 @@
 
 #include "web/compat/compat.h"
 
-#include <string.h>
-
 #include "base/bounded_json.h"
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/contents.h"
-#include "base/json_access.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "web/accounts/logins.h"
 #include "web/visit/respond.h"
 

@@ -12,15 +12,11 @@
 #include "web/compat/compat.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
 #include "base/io.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "common/progress.h"
 #include "web/compat/results.h"
 #include "web/visit/respond.h"

@@ -4,12 +4,8 @@
 
 #include "web/compat/compat.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 #include "web/compat/results.h"
 #include "web/visit/respond.h"
 

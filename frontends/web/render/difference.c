@@ -4,11 +4,7 @@
 
 #include "web/render/difference.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "web/render/mustache.h"
 
 static void

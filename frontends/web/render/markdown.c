@@ -8,14 +8,9 @@
 #include <cmark-gfm-extension_api.h>
 #include <cmark-gfm.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 
 #define CUT "\n\n…\n"
 #define LEVELS 6        /* of headings */

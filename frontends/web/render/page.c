@@ -5,11 +5,9 @@
 #include "web/render/page.h"
 
 #include <pthread.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/hash.h"
-#include "base/json_access.h"
 #include "frontends/web/render/assets_data.h"
 #include "web/visit/respond.h"
 

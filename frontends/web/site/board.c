@@ -5,11 +5,9 @@
 #include "web/site/site.h"
 
 #include <math.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
-#include "base/json_access.h"
 #include "common/format.h"
 
 #define DESCRIPTION_LONG 300        /* bytes of one that is folded */

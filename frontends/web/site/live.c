@@ -4,9 +4,7 @@
 
 #include <math.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "common/value.h"
 #include "web/site/site.h"
 

@@ -9,14 +9,8 @@
  */
 #include <config.h>
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/csv.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "common/view.h"
 #include "web/api/api.h"
 #include "web/site/site.h"

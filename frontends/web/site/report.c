@@ -4,13 +4,9 @@
 
 #include "web/site/report.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/popcorn_header.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 #include "common/condense.h"
 #include "common/report.h"
 #include "common/source_path.h"

@@ -5,12 +5,7 @@
  */
 #include <config.h>
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "common/template.h"
 #include "http/percent.h"
 #include "web/render/difference.h"

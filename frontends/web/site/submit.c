@@ -9,14 +9,8 @@
 
 #include "web/site/site.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/contents.h"
-#include "base/hash.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "web/site/report.h"
 
 #define DEVICE_FIELD "device-" /* and the name of the device: a field for each */

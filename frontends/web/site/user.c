@@ -7,11 +7,9 @@
  */
 #include <config.h>
 
-#include <string.h>
 #include <time.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "common/format.h"
 #include "web/site/site.h"
 #include "web/visit/respond.h"

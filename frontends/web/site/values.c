@@ -4,13 +4,8 @@
 
 #include "web/site/site.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "web/api/api.h"
 #include "web/visit/caller.h"
 

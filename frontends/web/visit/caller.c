@@ -4,15 +4,8 @@
 
 #include "web/visit/caller.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-
-#include "base/cleanup.h"
-#include "base/hash.h"
-#include "base/json_access.h"
-#include "base/times.h"
-#include "base/xalloc.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "common/recent.h"
 
 #define HASH_SIZE 65

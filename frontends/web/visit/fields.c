@@ -4,13 +4,8 @@
 
 #include "web/visit/fields.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/contents.h"
-#include "base/utf8.h"
+#include "base/base.h"
+#include "base/text.h"
 #include "http/form.h"
 
 #define MULTIPART "multipart/"

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/hash.h"
-#include "base/utf8.h"
+#include "base/text.h"
 
 #define JSON_TYPE "application/json"
 #define RETRY_S 5 /* seconds after which a request that could not be served is worth another try */
