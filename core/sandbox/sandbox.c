@@ -610,8 +610,8 @@ sandbox_look_prepared(struct sandbox *sandbox, struct kettle_error *err)
 	if (got == 1 && byte == SANDBOX_OPENED)
 		sandbox->ready = true;
 	else if (got >= 0 || errno != EAGAIN)
-		return kettle_fail(err, KETTLE_EUNAVAIL, "%s%s%.160s%s%s", result->failed[0] ? "could not " : "it ended",
-			result->failed, result->refused[0] ? ": " : "", result->refused,
+		return kettle_fail(err, KETTLE_EUNAVAIL, "%s%s%s%.160s%s%s", result->failed[0] ? "could not " : "it ended",
+			result->failed, result->refused[0] ? ": " : "", result->refused, result->failed[0] ? ": " : "",
 			result->failed[0] ? strerror(result->failed_errno) : "");
 	return sandbox->ready;
 }

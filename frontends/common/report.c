@@ -287,7 +287,7 @@ report_jit(const struct term *term, json_t *jit)
 
 /* What the words of report_built_reasons mean. */
 static const struct {
-	const char *reason, *sentence;
+	const char *word, *sentence;
 } built_reasons[] = {
 	{"off", "nothing is compiled before the runs"},
 	{"missing", "Triton is not installed where that is done"},
@@ -321,7 +321,7 @@ report_built(const struct term *term, const json_t *built)
 			"{kind=extension?{all#extension|extensions}}",
 			told, NULL);
 		for (size_t i = 0; i < ARRAY_SIZE(built_reasons); i++)
-			if (list_has_text(json_object_get(one, "reasons"), built_reasons[i].reason)) {
+			if (list_has_text(json_object_get(one, "reasons"), built_reasons[i].word)) {
 				fprintf(term->out, "%s%s", between, built_reasons[i].sentence);
 				between = "; ";
 			}

@@ -84,7 +84,13 @@ def two_machines(folder):
         equal((outcomes["b"]["state"], outcomes["r"]["state"]), ("error", "skipped"))
         broken["outputs"] = []
         outcomes = x.outcomes("empty", [build(ended=broken), run[0]])
-        equal((outcomes["b"]["state"], outcomes["r"]["state"]), ("passed", "failed"))
+        equal((outcomes["b"]["state"], outcomes["r"]["state"]), ("error", "skipped"))
+        # The key of a later step in the cache would have that digest.
+        lie = dict(ended[0]["outputs"][0], base64=base64.b64encode(b"other").decode())
+        outcomes = x.outcomes("lie", [build(ended={"outcome": broken["outcome"], "outputs": [lie]}), run[0]])
+        equal((outcomes["b"]["state"], outcomes["r"]["state"]), ("error", "skipped"))
+        x.run("kind", [build(ended={"outcome": dict(broken["outcome"], kind="prepare"), "outputs": []})])
+        contains(x.done("kind")["error"], "`ended`")
         x.run("outside", [build(ended={"outcome": broken["outcome"], "outputs": [{"path": "../p", "base64": ""}]})])
         equal(x.done("outside")["outcomes"][0]["state"], "error")
 

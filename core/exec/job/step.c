@@ -417,13 +417,19 @@ leave_gpus(struct step *step)
 	step->uses_gpus = false;
 }
 
-/* Whether a prepared process was gone when the run came, so that nothing of it has begun. */
+/*
+ * Whether it must run again in a process that opens the GPU itself: the prepared one was gone when the run came, or the
+ * run failed in it, which may be since the GPU was open already (a fork before its first use, an allocator or a variable
+ * of CUDA that the script sets).
+ */
 static bool
-was_unprepared(const struct step *step)
+must_open_itself(const struct step *step)
 {
 	const struct process *process = &STEP_SOLVER(step)->process;
-	return STEP_SOLVER(step)->prepared && !step->unprepared && !is_over(step) && process->error.code == 0 &&
-		   !process->report.started;
+	if (!STEP_SOLVER(step)->prepared || step->unprepared || is_over(step))
+		return false;
+	bool gone = process->error.code == 0 && !process->report.started;
+	return gone || step->state == STEP_FAILED || (step->state == STEP_LIMIT && step->limit != SANDBOX_LIMIT_WALL);
 }
 
 /* All processes have ended: collects the step's files if they count. */
@@ -432,13 +438,13 @@ all_ended(struct step *step)
 {
 	struct exec_context *exec = step->job->exec;
 	leave_gpus(step);
-	if (was_unprepared(step)) {
+	failpoint("exec.ended");
+	step->state = step->error.code != 0 ? STEP_ERROR : outcome_judge(step);
+	if (must_open_itself(step)) {
 		step->unprepared = true;
 		do_work(step, step_files_reset, again_done);
 		return;
 	}
-	failpoint("exec.ended");
-	step->state = step->error.code != 0 ? STEP_ERROR : outcome_judge(step);
 	step->collect = step->state == STEP_PASSED;
 	if (step->collect && step->plan->cache)
 		step->trim = exec->stores++ % CACHE_TRIM_EVERY == 0;

@@ -285,6 +285,39 @@ step_files_key(void *arg)
 
 /* ---- outputs that come from another machine, or go to one ---- */
 
+/* Writes a file, which must be what its digest says: later steps with `cache` are looked up by that. */
+static int
+restore_file(struct step *step, const struct output_file *file, const json_t *output)
+{
+	const struct plan_contents contents = {.bytes = output};
+	AUTO_FREE char *data = NULL;
+	char hex[DIGEST_HEX_SIZE];
+	size_t size = 0;
+	int rc = read_contents(step->job, &contents, &data, &size, &step->error);
+	if (rc != 0)
+		return rc;
+	sha256_hex(data, size, hex);
+	if (strcmp(hex, file->sha256) != 0 || size != file->size)
+		return kettle_fail(&step->error, KETTLE_EINVAL,
+			"`outputs` of a step that has ended have a file with other contents than its `sha256` and `size` say.");
+	return write_contents(
+		step->job, &contents, step->kept, file->path, file->mode & 0100 ? 0755 : 0644, &step->error);
+}
+
+/* Whether there is something of each output that the step must have left if it passed. */
+static bool
+has_outputs(const struct step *step)
+{
+	bool has = true;
+	enum step_state state;
+	for (size_t i = 0; outcome_ended(step, &state) && state == STEP_PASSED && has && i < step->plan->outputs.count; i++) {
+		has = false;
+		for (size_t j = 0; !has && j < step->outputs.count; j++)
+			has = path_below(step->outputs.files[j].path, step->plan->outputs.list[i]) != NULL;
+	}
+	return has;
+}
+
 void
 step_files_restore(void *arg)
 {
@@ -295,13 +328,13 @@ step_files_restore(void *arg)
 		rc = file_mkdirs(step->kept, 0755, &step->error);
 	if (rc == 0 && !manifest_read(outputs, &step->outputs))
 		rc = kettle_fail(&step->error, KETTLE_EINVAL, "`outputs` of a step that has ended have a path that leads out.");
+	if (rc == 0 && !has_outputs(step))
+		rc = kettle_fail(&step->error, KETTLE_EINVAL, "`outputs` of a step that has passed lack one of its outputs.");
 	for (size_t i = 0; rc == 0 && i < step->outputs.count; i++) {
 		const struct output_file *file = &step->outputs.files[i];
-		const struct plan_contents contents = {.bytes = json_array_get(outputs, i)};
 		AUTO_FREE char *path = path_join(step->kept, file->path);
 		rc = file->folder ? file_mkdirs(path, 0755, &step->error)
-						  : write_contents(step->job, &contents, step->kept, file->path,
-								file->mode & 0100 ? 0755 : 0644, &step->error);
+						  : restore_file(step, file, json_array_get(outputs, i));
 	}
 	step->error.code = rc;
 }

@@ -225,19 +225,19 @@ void
 gpu_take_prepared(json_t *json, const json_t *pids, uint64_t most)
 {
 	json_t *processes = json_object_get(json, "processes");
-	size_t unknown = 0, known = 0;
+	size_t unlisted = 0;
 	uint64_t bytes = 0;
 	json_array_each(pids, pid) {
 		ssize_t at = find_process(processes, json_integer_value(pid));
 		json_int_t memory = at < 0 ? 0 : member_int(json_array_get(processes, (size_t)at), "memory");
-		bytes += memory > 0 ? (uint64_t)memory : most;
-		known += at >= 0;
-		unknown += at < 0;
+		bool counts = at >= 0 || json_integer_value(pid) == 0;
+		bytes += memory > 0 ? (uint64_t)memory : counts ? most : 0;
+		unlisted += json_integer_value(pid) == 0;
 		if (at >= 0)
 			(void)json_array_remove(processes, (size_t)at);
 	}
-	/* In a container the driver may list them under numbers of the machine. */
-	for (; known == 0 && unknown > 0 && json_array_size(processes) > 0; unknown--)
+	/* In a container the driver lists them under numbers of the machine. */
+	for (; unlisted > 0 && json_array_size(processes) > 0; unlisted--)
 		(void)json_array_remove(processes, 0);
 	if (bytes > 0)
 		json_object_set_new(json, "prepared", json_integer((json_int_t)bytes));

@@ -438,7 +438,9 @@ static int
 check_ended(struct reader *reader)
 {
 	const struct plan_step *step = reader->step;
-	if (step->ended && (step->shared || !member_is(json_object_get(step->ended, "outcome"), "step", step->id)))
+	const json_t *outcome = json_object_get(step->ended, "outcome");
+	const char *kind = step->kind == STEP_BUILD ? "build" : "prepare";
+	if (step->ended && (step->shared || !member_is(outcome, "step", step->id) || !member_is(outcome, "kind", kind)))
 		return REFUSE(reader, " has `ended` with the outcome of another step, or is one of all jobs.");
 	json_array_each(json_object_get(step->ended, "outputs"), output) {
 		int rc = count_contents(reader, output);

@@ -9,8 +9,8 @@
  * prepared, and a process is prepared for each of them. A request ends with the warm process that its run began from, so
  * nothing outlives an interpreter that no longer matches the disk, or a reload. With `prepare: idle` of exec.yml none
  * is made while a run uses the GPUs or another kettle-exec holds a device, and a run that comes meanwhile waits for one
- * that fits, which has a lead on it; one that does not fit is ended. Nothing a process does before its run counts
- * against the run.
+ * that fits, which has a lead on it; one that does not fit is ended. The time that a process took before its run counts
+ * against no limit of the run; the memory that it keeps does.
  *
  * Of a referee and a solver only the solver is prepared, in a group of its own, which the referee joins when the run
  * begins: so both have one limit of memory, as in an ordinary start.

@@ -367,7 +367,9 @@ def compile_on_device():
         sys.setrecursionlimit(limit)
         os.environ.clear()
         os.environ.update(environment)
+        gc.unfreeze()  # what was loaded before may know the folder, too
         leave_folders([(private_cache, SHOWN_CACHE)])
+        gc.freeze()
         tempfile.tempdir = None
         private_cache = ""
 

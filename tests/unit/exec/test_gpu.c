@@ -164,10 +164,12 @@ test_prepared(void **state)
 	(void)state;
 	taken("{\"processes\": [{\"pid\": 7, \"memory\": 600}]}", "[]", "[{\"memory\":600,\"pid\":7}]", 0);
 	taken("{\"processes\": [{\"pid\": 7, \"memory\": 600}, {\"pid\": 8}]}", "[7]", "[{\"pid\":8}]", 600);
-	taken("{\"processes\": [{\"pid\": 7}, {\"pid\": 8}]}", "[7, 9]", "[{\"pid\":8}]", 2000);
-	/* The driver's numbers are not ours: as many as wait are ours. */
-	taken("{\"processes\": [{\"pid\": 1007}, {\"pid\": 1008}]}", "[7]", "[{\"pid\":1008}]", 1000);
-	taken("{\"processes\": [{\"pid\": 1007}]}", "[7, 8]", "[]", 2000);
+	/* One that has not opened the GPU yet. */
+	taken("{\"processes\": [{\"pid\": 7}, {\"pid\": 8}]}", "[7, 9]", "[{\"pid\":8}]", 1000);
+	taken("{\"processes\": [{\"pid\": 77}]}", "[9]", "[{\"pid\":77}]", 0);
+	/* The driver's numbers are not ours: as many as it has listed so are ours. */
+	taken("{\"processes\": [{\"pid\": 1007}, {\"pid\": 1008}]}", "[0]", "[{\"pid\":1008}]", 1000);
+	taken("{\"processes\": [{\"pid\": 1007}]}", "[0, 0]", "[]", 2000);
 	taken("{}", "[0]", "", 1000);
 	taken("{\"processes\": [7]}", "[7]", "[]", 1000);
 }
