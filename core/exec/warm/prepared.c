@@ -73,7 +73,7 @@ struct prepared_process {
 	enum prepared_state state;
 	struct sandbox *sandbox; /* NULL: a run has it */
 	struct sandbox_group *group;
-	pid_t pid;               /* the payload's; 0: not known */
+	pid_t pid; /* the payload's; 0: not known */
 	uint64_t bytes;
 	uv_poll_t control;
 	uv_timer_t timer; /* for the opening, then for its age */
@@ -372,8 +372,12 @@ prepare(struct prepared_place *place, const struct request *request)
 		return;
 	}
 	struct prepared_process *process = xcalloc(1, sizeof(*process));
-	*process = (struct prepared_process){
-		.place = place, .from = request->from, .key = xstrdup(request->key), .sandbox = sandbox, .group = group, .handles = 2};
+	*process = (struct prepared_process){.place = place,
+		.from = request->from,
+		.key = xstrdup(request->key),
+		.sandbox = sandbox,
+		.group = group,
+		.handles = 2};
 	process->control.data = process->timer.data = process;
 	LIST_APPEND(place->list, process);
 	(void)uv_poll_init(warm->setup.loop, &process->control, sandbox_control_fd(sandbox));
@@ -497,10 +501,11 @@ prepared_take(struct warm_process *process, const struct strings *gpus, const st
 	struct sandbox *found = NULL;
 	if (!place)
 		return NULL;
-	char *key = sandbox_prepared_key(config);
+	/* Made before the config's group is replaced. */
+	struct request *request = make_request(process, sandbox_prepared_key(config), config);
 	struct warm *warm = place->warm;
 	for (struct prepared_process *one = place->list; one && !found; one = one->next)
-		if (one->state == WAITING && one->from == process && strcmp(one->key, key) == 0) {
+		if (one->state == WAITING && one->from == process && strcmp(one->key, request->key) == 0) {
 			found = STEAL(one->sandbox);
 			if (one->group) {
 				sandbox_group_free(*group);
@@ -508,7 +513,7 @@ prepared_take(struct warm_process *process, const struct strings *gpus, const st
 			}
 			close_process(one);
 		}
-	remember(place, make_request(process, key, config));
+	remember(place, request);
 	while (is_short_of(config->limits.memory) && prepared_give_up(warm))
 		;
 	return found;
