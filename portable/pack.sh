@@ -15,7 +15,7 @@ fail() { echo "make portable: $*" >&2; exit 1; }
 only_exec() {
 	mv "$name" "$name-all"
 	mkdir -p "$name/bin" "$name/lib/kettle" "$name/share/doc/kettle"
-	for part in bin/kettle-exec bin/kettle-gpu bin/kettle-profile lib/kettle/warm; do
+	for part in bin/kettle-exec bin/kettle-gpu bin/kettle-host bin/kettle-profile lib/kettle/warm; do
 		[ ! -e "$name-all/$part" ] || mv "$name-all/$part" "$name/$part"
 	done
 	cp "$srcdir/LICENSE" "$name/share/doc/kettle/"

@@ -235,6 +235,7 @@ list_parts(const struct core *core)
 	add_program(parts, "kettle");
 	add_program(parts, "kettle-exec");
 	add_program(parts, "kettle-gpu");
+	add_program(parts, "kettle-host");
 	add_program(parts, "kettle-profile");
 	add_installed(parts, "shared memory", INSTALLED_SHM);
 	/* Adds a part that an installation may lack. */

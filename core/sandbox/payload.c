@@ -128,16 +128,16 @@ place_fds(struct payload *payload)
 	return 0;
 }
 
-/* used_ns: time that does not count. */
+/* pid: 0 for this process. used_ns: time that does not count. */
 static int
-limit_cpu(const struct sandbox_limits *limits, uint64_t used_ns)
+limit_cpu(pid_t pid, const struct sandbox_limits *limits, uint64_t used_ns)
 {
 	rlim_t seconds = (limits->cpu_ns + used_ns) / 1000000000 + PAYLOAD_CPU_GRACE_S;
 	struct rlimit present;
-	if (limits->cpu_ns == 0 || getrlimit(RLIMIT_CPU, &present))
+	if (limits->cpu_ns == 0 || prlimit(pid, RLIMIT_CPU, NULL, &present))
 		return 0;
 	seconds = seconds < present.rlim_max ? seconds : present.rlim_max;
-	return setrlimit(RLIMIT_CPU, &(struct rlimit){.rlim_cur = seconds, .rlim_max = seconds});
+	return prlimit(pid, RLIMIT_CPU, &(struct rlimit){.rlim_cur = seconds, .rlim_max = seconds}, NULL);
 }
 
 /* All but that on CPU time. */
@@ -292,7 +292,7 @@ enter(struct payload *payload)
 		return "pass on the descriptors";
 	if (chdir(plan->directory))
 		return "enter the folder";
-	if (limit_cpu(&plan->limits, 0))
+	if (limit_cpu(0, &plan->limits, 0))
 		return "set the limits";
 	return give_up_rights(plan, payload->ruleset);
 }
@@ -436,7 +436,7 @@ prepared_main(struct sandbox_plan *plan, int socket, int ruleset, const struct s
 		failed = "pass on the descriptors";
 	else if (chdir(plan->directory))
 		failed = "enter the folder";
-	else if (limit_cpu(&plan->limits, cpu_used()))
+	else if (limit_cpu(0, &plan->limits, cpu_used()))
 		failed = "set the limits";
 	go_on(plan, zygote, failed);
 }
@@ -566,6 +566,8 @@ sandbox_payload_resume_prepared(struct sandbox_plan *plan, const int *fds, size_
 			return sandbox_plan_failed(plan, "pass on the descriptors", NULL);
 		await_begun(plan, parked->pid);
 	} else {
+		if (limit_cpu(parked->pid, &plan->limits, plan->result.parked_ns))
+			return sandbox_plan_failed(plan, "set the limits", NULL);
 		if (sandbox_message_send(parked->socket, &byte, 1, fds, count))
 			return sandbox_plan_failed(plan, "pass on the descriptors", NULL);
 		ssize_t got;

@@ -13,6 +13,7 @@ unset KETTLE_CONFIG KETTLE_DB KETTLE_PLUGIN_PATH XDG_CONFIG_HOME XDG_DATA_HOME
 
 "$bindir/kettle-exec" --version >/dev/null || fail "kettle-exec does not run"
 "$bindir/kettle-gpu" --version >/dev/null || fail "kettle-gpu does not run"
+"$bindir/kettle-host" --version >/dev/null || fail "kettle-host does not run"
 "$bindir/kettle-profile" --version >/dev/null || fail "kettle-profile does not run"
 for plugin in $plugins; do
 	[ -f "$plugindir/$plugin.so" ] || fail "$plugindir/$plugin.so is not there"

@@ -360,6 +360,7 @@ struct step_process {
 	char *dir;
 	char *temporary;         /* at level off, the folder for TMPDIR and HOME; NULL: the sandbox has its own /tmp */
 	struct warm_waiter warm; /* the warm process that it may begin from */
+	struct strings early;    /* environment of a prepared kettle-host for it; empty: none can be */
 	struct process process;
 	bool running;
 	bool prepared; /* it was to start in a prepared sandbox */
@@ -424,6 +425,7 @@ struct step {
 		const struct tool **further;          /* of the plan's toolchain, in order; NULL: the machine lacks it */
 		json_t *told;                         /* {"version", "packages", "toolkit"} of its tool; NULL: it has none */
 		const struct tool *profiler, *helper; /* of a step with `profile`; profiler NULL: the machine lacks it */
+		const struct tool *host;              /* kettle-host, of a step with `host` */
 		char fingerprint[DIGEST_HEX_SIZE];
 		char *missing; /* a tool that this machine lacks */
 		char *library; /* of a step with `share`, core/shm; NULL: the installation lacks it */

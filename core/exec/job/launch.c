@@ -24,6 +24,8 @@
 #define BUILD_NICE 10
 #define PROFILER "kettle-profile"
 #define PROFILER_SHOWN "/run/kettle-profile" /* its path in every sandbox */
+#define HOST "kettle-host"
+#define HOST_SHOWN "/run/kettle-host"
 #define LIBRARY_SHOWN "/run/kettle-shm.so"
 
 /* The descriptors that connect referee and solver; -1: none. */
@@ -32,20 +34,27 @@ struct referee_link {
 	int shm;
 };
 
+/* Finds a program that is installed beside kettle-exec. */
+static int
+find_beside(struct step *step, const char *name, const struct tool **ret_tool)
+{
+	AUTO_FREE char *dir = path_program_dir();
+	AUTO_FREE char *beside = dir ? path_join(dir, name) : NULL;
+	bool there = beside && access(beside, X_OK) == 0;
+	int rc = toolchain_find(step->job->exec->toolchain, there ? beside : name, ret_tool, &step->error);
+	if (rc == KETTLE_ENOENT)
+		step->tools.missing = xstrdup(name);
+	return rc;
+}
+
 /* ---- profiler: kettle-profile starts the harness inside of the same sandbox ---- */
 
 static int
-find_profiler(struct step *step, struct kettle_error *err)
+find_profiler(struct step *step)
 {
-	struct toolchain *toolchain = step->job->exec->toolchain;
-	AUTO_FREE char *dir = path_program_dir();
-	AUTO_FREE char *beside = dir ? path_join(dir, PROFILER) : NULL;
-	bool there = beside && access(beside, X_OK) == 0;
-	int rc = toolchain_find(toolchain, there ? beside : PROFILER, &step->tools.helper, err);
-	if (rc == KETTLE_ENOENT)
-		step->tools.missing = xstrdup(PROFILER);
+	int rc = find_beside(step, PROFILER, &step->tools.helper);
 	if (rc == 0)
-		(void)toolchain_find(toolchain, step->plan->profile, &step->tools.profiler, NULL);
+		(void)toolchain_find(step->job->exec->toolchain, step->plan->profile, &step->tools.profiler, NULL);
 	return rc;
 }
 
@@ -129,6 +138,8 @@ make_arguments(struct step_process *process)
 	bool profiled = is_profiled(process);
 	if (profiled)
 		add_profiler(process, words);
+	if (process->step->tools.host)
+		strings_add(words, HOST);
 	for (size_t i = 0; i < argv->count; i++) {
 		bool special = tool && toolkit_has_placeholder(argv->list[i]);
 		const struct tool_facts *facts = special ? toolchain_facts(toolchain, tool) : NULL;
@@ -275,7 +286,9 @@ launch_find_tools(void *arg)
 	if (rc == 0 && step->plan->jit_folder && step->plan->owner && !step->job->jit.looked)
 		fingerprint_jit(step);
 	if (rc == 0 && step->plan->profile)
-		rc = find_profiler(step, &step->error);
+		rc = find_profiler(step);
+	if (rc == 0 && step->plan->host)
+		rc = find_beside(step, HOST, &step->tools.host);
 	if (step->plan->share > 0)
 		find_library(step);
 	if (STEP_SOLVER(step)->tool)
@@ -341,6 +354,8 @@ make_environment(const struct step_process *process, bool first)
 	json_object_update(env, process->plan->environment);
 	if (process->tool)
 		environment_add_tool(&exec->config, process->tool->name, env);
+	if (step->tools.host)
+		environment_add_tool(&exec->config, HOST, env);
 	if (first && plan->secret_fd)
 		set_number(env, plan->secret_fd, STEP_FD_SECRET);
 	else if (first)
@@ -384,8 +399,8 @@ list_folders(const struct step_process *process, struct strings *seen)
 }
 
 /*
- * The parts of the machine that the process sees besides the system: folders, kettle-profile, the library, the device,
- * shared results. Texts are borrowed from the lists.
+ * The parts of the machine that the process sees besides the system: folders, kettle-profile or kettle-host, the
+ * library, the device, shared results. Texts are borrowed from the lists.
  */
 static struct sandbox_bind *
 make_binds(const struct step_process *process, const struct strings *folders, const struct strings *nodes,
@@ -393,11 +408,13 @@ make_binds(const struct step_process *process, const struct strings *folders, co
 {
 	size_t count = 0;
 	struct sandbox_bind *binds =
-		xcalloc(folders->count + nodes->count + shared->count + WARM_BINDS + 2, sizeof(*binds));
+		xcalloc(folders->count + nodes->count + shared->count + WARM_BINDS + 3, sizeof(*binds));
 	for (size_t i = 0; i < folders->count; i++)
 		binds[count++] = (struct sandbox_bind){.source = folders->list[i], .optional = true};
 	if (is_profiled(process))
 		binds[count++] = (struct sandbox_bind){.source = process->step->tools.helper->real, .target = PROFILER_SHOWN};
+	if (process->step->tools.host)
+		binds[count++] = (struct sandbox_bind){.source = process->step->tools.host->real, .target = HOST_SHOWN};
 	if (process->step->tools.library)
 		binds[count++] = (struct sandbox_bind){.source = process->step->tools.library, .target = LIBRARY_SHOWN};
 	for (size_t i = 0; i < nodes->count; i++)
@@ -468,8 +485,11 @@ static const char *
 find_program(const struct step_process *process)
 {
 	const struct step *step = process->step;
+	bool off = step->job->line.unit.level == SANDBOX_LEVEL_OFF;
 	if (is_profiled(process))
-		return step->job->line.unit.level == SANDBOX_LEVEL_OFF ? step->tools.helper->real : PROFILER_SHOWN;
+		return off ? step->tools.helper->real : PROFILER_SHOWN;
+	if (step->tools.host)
+		return off ? step->tools.host->real : HOST_SHOWN;
 	return process->tool ? process->tool->path : NULL;
 }
 
@@ -490,7 +510,9 @@ find_prepared(struct step_process *process, struct sandbox_config *config)
 {
 	struct step *step = process->step;
 	bool may = step->plan->device > 0 && process == STEP_SOLVER(step) && !step->unprepared;
-	struct sandbox *found = may ? prepared_take(process->warm.process, &step->visible, config, &step->group) : NULL;
+	const struct prepared_origin origin = {process->warm.process, &process->early};
+	struct sandbox *found =
+		may ? prepared_take(step->job->exec->warm, &origin, &step->visible, config, &step->group) : NULL;
 	config->group = step->group;
 	process->prepared = found != NULL;
 	return found;
@@ -662,6 +684,18 @@ request_warm(struct step_process *process, void (*again)(void *arg))
 	return warm_request(step->job->exec->warm, &key, &process->warm);
 }
 
+/* Lists the environment in which a kettle-host may open the step's GPUs before the run is known. */
+static void
+list_early(struct step_process *process)
+{
+	const struct step *step = process->step;
+	strings_free(&process->early);
+	if (!step->tools.host || !step->job->exec->warm || step->job->line.unit.level == SANDBOX_LEVEL_OFF)
+		return;
+	AUTO_JSON json_t *env = make_early_environment(process);
+	environment_list(env, &process->early);
+}
+
 /* Waits once for a process that is opening the step's GPUs for such a run. */
 static bool
 await_prepared(struct step *step, void (*again)(void *arg))
@@ -670,7 +704,8 @@ await_prepared(struct step *step, void (*again)(void *arg))
 		return false;
 	step->opening.ended = again;
 	step->opening.arg = step;
-	step->awaited = prepared_await(STEP_SOLVER(step)->warm.process, &step->visible, &step->opening);
+	const struct prepared_origin origin = {STEP_SOLVER(step)->warm.process, &STEP_SOLVER(step)->early};
+	step->awaited = prepared_await(step->job->exec->warm, &origin, &step->visible, &step->opening);
 	for (size_t i = 0; step->awaited && i < step->count; i++)
 		warm_hold(&step->processes[i].warm);
 	return step->awaited;
@@ -687,6 +722,7 @@ launch_request_warm(struct step *step, void (*again)(void *arg))
 {
 	bool waits = false;
 	const struct warm_waiter *only = &step->processes[0].warm;
+	list_early(STEP_SOLVER(step));
 	if (step->count == 1 && step->warm_requests > 0 && !only->again && !only->holds)
 		return false;
 	for (size_t i = step->count; i-- > 0;) {

@@ -132,6 +132,7 @@ step_close(struct step *step)
 		free_all(step->processes[i].dir, step->processes[i].temporary);
 		strings_free(&step->processes[i].words);
 		strings_free(&step->processes[i].roots);
+		strings_free(&step->processes[i].early);
 	}
 	free(step->tools.further);
 	json_decref(step->tools.told);

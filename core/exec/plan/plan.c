@@ -355,6 +355,7 @@ static const struct {
 	{IN_BUILD, "device", "a build step gets no device"},
 	{IN_BUILD | IN_PREPARE, "referee", "only a run step has a referee"},
 	{IN_BUILD | IN_PREPARE, "jit", "only a run keeps what compilers leave while it runs"},
+	{IN_BUILD | IN_PREPARE | WITH_REFEREE | WITH_PROFILE, "host", "only a run of one process without `profile` may"},
 	{IN_RUN, "cache", "only build and prepare steps can be kept in the cache"},
 	{IN_RUN, "ended", "only build and prepare steps can end on another machine"},
 	{WITH_REFEREE, "argv", "its referee and solver have one each"},
@@ -391,6 +392,8 @@ check_combinations(struct reader *reader, const json_t *object)
 	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
 		if (refusals[i].when & present && json_object_get(object, refusals[i].key))
 			return REFUSE(reader, " has `%s`, but %s.", refusals[i].key, refusals[i].why);
+	if (step->host && strncmp(json_string_value(json_array_get(json_object_get(object, "argv"), 0)), "./", 2) != 0)
+		return REFUSE(reader, " has `host`, so `argv` must begin with ./FILE, which is loaded.");
 	if (!step->result && step->pass_result)
 		return REFUSE(reader, " passes by result values, but has no `result` channel.");
 	return 0;
@@ -417,6 +420,7 @@ read_members(const json_t *object, struct plan_step *step)
 		step->passes[json_integer_value(status)] = true;
 	step->pass_result = json_object_get(pass, "result");
 	step->cache = member_true(object, "cache");
+	step->host = member_true(object, "host");
 	step->shared = member_true(object, "shared");
 	step->owner = json_text_or_null(object, "owner");
 	step->device = (unsigned)member_int(object, "device");

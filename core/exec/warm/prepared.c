@@ -2,8 +2,8 @@
 /* Processes that are prepared for one run on a GPU. */
 /*
  * Theory of operation. A process that has opened a GPU cannot be copied, and opening one takes longer than many runs.
- * So a copy of a warm interpreter is put into the sandbox of a run to come, gives up its rights, opens the GPU
- * (core/sandbox/payload.c) and waits, for one run: it is used once, or ended.
+ * So a copy of a warm interpreter, or kettle-host, is put into the sandbox of a run to come, gives up its rights, opens
+ * the GPU (core/sandbox/payload.c) and waits, for one run: it is used once, or ended.
  *
  * What is prepared follows the runs: for each set of GPUs the last requests are kept as they came, as many as may be
  * prepared, and a process is prepared for each of them. A request ends with the warm process that its run began from, so
@@ -42,10 +42,12 @@
 
 /* What a run needed, and the next one will: the parts of a config that do not depend on its job. */
 struct request {
-	struct warm_process *from;
+	struct warm_process *from; /* NULL: it executes a program */
 	char *key;
 	struct sandbox_config config;
-	uint64_t group_bytes; /* limit of its group; 0: it has none */
+	struct strings environment; /* of the program */
+	const char *argv[2];        /* its path, for which the config's is borrowed */
+	uint64_t group_bytes;       /* limit of its group; 0: it has none */
 	struct sandbox_bind *binds;
 	struct strings texts; /* of the binds */
 	struct cores cores;
@@ -70,6 +72,7 @@ struct prepared_process {
 	struct prepared_process *next;
 	struct warm_process *from;
 	char *key;
+	struct strings environment; /* of a program */
 	enum prepared_state state;
 	struct sandbox *sandbox; /* NULL: a run has it */
 	struct sandbox_group *group;
@@ -123,15 +126,28 @@ free_request(struct request *request)
 	if (!request)
 		return;
 	strings_free(&request->texts);
+	strings_free(&request->environment);
 	cores_free(&request->cores);
 	free_all(request->binds, request->key, request);
 }
 
+/* All that a run must have in common with a prepared process from the same origin. New string. */
+static char *
+make_key(const struct prepared_origin *origin, const struct sandbox_config *config)
+{
+	AUTO_FREE char *sandbox = sandbox_prepared_key(config);
+	AUTO_BUF struct buf key = {0};
+	buf_adds(&key, sandbox);
+	for (size_t i = 0; i < origin->environment->count; i++)
+		buf_printf(&key, "\n%s", origin->environment->list[i]);
+	return buf_take(&key);
+}
+
 static struct request *
-make_request(struct warm_process *from, char *key_take, const struct sandbox_config *config)
+make_request(const struct prepared_origin *origin, char *key_take, const struct sandbox_config *config)
 {
 	struct request *request = xcalloc(1, sizeof(*request));
-	*request = (struct request){.from = from,
+	*request = (struct request){.from = origin->process,
 		.key = key_take,
 		.config = {.level = config->level,
 			.counts = config->counts,
@@ -147,6 +163,8 @@ make_request(struct warm_process *from, char *key_take, const struct sandbox_con
 		strings_add(&request->texts, bind->source);
 		strings_add(&request->texts, bind->target ? bind->target : bind->source);
 	}
+	strings_add(&request->texts, config->file);
+	strings_add_all(&request->environment, origin->environment);
 	for (size_t i = 0; i < config->binds_count; i++) {
 		request->binds[i] = config->binds[i];
 		request->binds[i].source = request->texts.list[2 * i];
@@ -156,6 +174,10 @@ make_request(struct warm_process *from, char *key_take, const struct sandbox_con
 	request->config.binds_count = config->binds_count;
 	request->config.cores = request->cores.list;
 	request->config.cores_count = request->cores.count;
+	request->argv[0] = request->texts.list[request->texts.count - 1];
+	request->config.file = request->argv[0];
+	request->config.argv = request->argv;
+	request->config.envp = request->environment.list;
 	return request;
 }
 
@@ -178,6 +200,7 @@ release(struct prepared_process *process)
 		return;
 	LIST_REMOVE(process->place->list, process);
 	json_decref(process->reading);
+	strings_free(&process->environment);
 	free_all(process->key, process);
 }
 
@@ -378,6 +401,7 @@ prepare(struct prepared_place *place, const struct request *request)
 		.sandbox = sandbox,
 		.group = group,
 		.handles = 2};
+	strings_add_all(&process->environment, &request->environment);
 	process->control.data = process->timer.data = process;
 	LIST_APPEND(place->list, process);
 	(void)uv_poll_init(warm->setup.loop, &process->control, sandbox_control_fd(sandbox));
@@ -416,6 +440,12 @@ count_all(const struct warm *warm)
 	return count;
 }
 
+static bool
+can_begin(const struct warm_process *from)
+{
+	return !from || (from->state == READY_TO_COPY && sandbox_warm_works(from->sandbox));
+}
+
 static void
 fill_place(struct prepared_place *place)
 {
@@ -430,8 +460,7 @@ fill_place(struct prepared_place *place)
 	}
 	for (size_t i = 0; i < PREPARED_MAX; i++) {
 		const struct request *request = place->requests[i];
-		if (request && request->from->state == READY_TO_COPY && sandbox_warm_works(request->from->sandbox) &&
-			count_processes(place, request) < count_requests(place, request))
+		if (request && can_begin(request->from) && count_processes(place, request) < count_requests(place, request))
 			prepare(place, request);
 	}
 }
@@ -459,12 +488,26 @@ prepared_fill(struct warm *warm)
 
 /* ---- runs ---- */
 
-bool
-prepared_await(struct warm_process *process, const struct strings *gpus, struct prepared_waiter *wait)
+static bool
+is_possible(const struct prepared_origin *origin)
 {
-	struct prepared_place *place = process ? find_place(process->pool, gpus) : NULL;
+	return origin->process || origin->environment->count > 0;
+}
+
+/* Whether a process began as this run does. For programs the environment counts as well. */
+static bool
+is_from(const struct prepared_process *process, const struct prepared_origin *origin)
+{
+	return process->from == origin->process && (process->from || is_same(&process->environment, origin->environment));
+}
+
+bool
+prepared_await(
+	struct warm *warm, const struct prepared_origin *origin, const struct strings *gpus, struct prepared_waiter *wait)
+{
+	struct prepared_place *place = is_possible(origin) ? find_place(warm, gpus) : NULL;
 	for (struct prepared_process *one = place ? place->list : NULL; one; one = one->next)
-		if ((one->state == OPENING || one->state == MEASURED) && one->from == process && !one->wait) {
+		if ((one->state == OPENING || one->state == MEASURED) && is_from(one, origin) && !one->wait) {
 			one->wait = wait;
 			wait->of = one;
 			return true;
@@ -494,18 +537,17 @@ is_short_of(uint64_t memory)
 }
 
 struct sandbox *
-prepared_take(struct warm_process *process, const struct strings *gpus, const struct sandbox_config *config,
-	struct sandbox_group **group)
+prepared_take(struct warm *warm, const struct prepared_origin *origin, const struct strings *gpus,
+	const struct sandbox_config *config, struct sandbox_group **group)
 {
-	struct prepared_place *place = process ? make_place(process->pool, gpus) : NULL;
+	struct prepared_place *place = is_possible(origin) ? make_place(warm, gpus) : NULL;
 	struct sandbox *found = NULL;
 	if (!place)
 		return NULL;
 	/* Made before the config's group is replaced. */
-	struct request *request = make_request(process, sandbox_prepared_key(config), config);
-	struct warm *warm = place->warm;
+	struct request *request = make_request(origin, make_key(origin, config), config);
 	for (struct prepared_process *one = place->list; one && !found; one = one->next)
-		if (one->state == WAITING && one->from == process && strcmp(one->key, request->key) == 0) {
+		if (one->state == WAITING && is_from(one, origin) && strcmp(one->key, request->key) == 0) {
 			found = STEAL(one->sandbox);
 			if (one->group) {
 				sandbox_group_free(*group);
@@ -611,13 +653,25 @@ prepared_bytes(const struct warm *warm)
 }
 
 unsigned
-prepared_count(const struct warm_process *process)
+prepared_count(const struct warm *warm, const struct warm_process *process)
 {
 	unsigned count = 0;
-	for (const struct prepared_place *place = process->pool->places; place; place = place->next)
+	for (const struct prepared_place *place = warm->places; place; place = place->next)
 		for (const struct prepared_process *one = place->list; one; one = one->next)
 			count += one->state == WAITING && one->from == process;
 	return count;
+}
+
+json_t *
+prepared_programs(const struct warm *warm)
+{
+	uint64_t bytes = 0;
+	for (const struct prepared_place *place = warm->places; place; place = place->next)
+		for (const struct prepared_process *one = place->list; one; one = one->next)
+			bytes += one->state == WAITING && !one->from ? one->bytes : 0;
+	return json_pack("{s:s, s:[], s:[], s:[], s:s, s:I, s:i, s:i, s:i}", "tool", "kettle-host", "modules", "recipes",
+		"absent", "state", "ready", "memory", (json_int_t)bytes, "disk", 0, "runs", 0, "prepared",
+		(int)prepared_count(warm, NULL));
 }
 
 void

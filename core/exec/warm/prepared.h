@@ -18,18 +18,23 @@ struct prepared_waiter {
 	struct prepared_process *of; /* NULL: it does not wait */
 };
 
-/*
- * Whether a process for such a run is about to be ready: then `ended` is called once, later. process: the one that the
- * run begins from, or NULL.
- */
-bool prepared_await(struct warm_process *process, const struct strings *gpus, struct prepared_waiter *wait);
+/* What a run begins from. With neither it can begin from no prepared process. */
+struct prepared_origin {
+	struct warm_process *process; /* as a copy of it; NULL: */
+	/* the sandbox_config's `file`, which does as sandbox/prepared_wire.h says, in this environment; empty: not so */
+	const struct strings *environment;
+};
+
+/* Whether a process for such a run is about to be ready: then `ended` is called once, later. `warm` may be NULL. */
+bool prepared_await(
+	struct warm *warm, const struct prepared_origin *origin, const struct strings *gpus, struct prepared_waiter *wait);
 void prepared_cancel(struct prepared_waiter *wait);
 /*
  * A run on these GPUs begins: returns a prepared sandbox for it, which the caller resumes and frees, or NULL, and
  * remembers what to prepare for such runs. Ends those that are in the way of the run. *group: that of the run's
  * processes, of which none has begun, or NULL; a prepared sandbox of such a run has one already, which takes its place.
  */
-struct sandbox *prepared_take(struct warm_process *process, const struct strings *gpus,
+struct sandbox *prepared_take(struct warm *warm, const struct prepared_origin *origin, const struct strings *gpus,
 	const struct sandbox_config *config, struct sandbox_group **group);
 /* A step's processes use these GPUs from now on, and have all ended. */
 void prepared_begin_use(struct warm *warm, const struct strings *gpus);
@@ -49,8 +54,10 @@ void prepared_forget(struct warm *warm, const struct warm_process *process);
 bool prepared_give_up(struct warm *warm);
 /* The bytes of all of them. */
 uint64_t prepared_bytes(const struct warm *warm);
-/* How many are ready that began from a process. */
-unsigned prepared_count(const struct warm_process *process);
+/* How many are ready that began from a process; NULL: from a program. */
+unsigned prepared_count(const struct warm *warm, const struct warm_process *process);
+/* Those that began from programs, as an entry of warm_describe. New reference. */
+json_t *prepared_programs(const struct warm *warm);
 void prepared_open(struct warm *warm);
 void prepared_close(struct warm *warm);
 /* After the loop's last turn. */

@@ -490,6 +490,8 @@ warm_describe(const struct warm *warm)
 						  recipes_of(process, true), "state", states[process->state], "memory",
 						  (json_int_t)(process->state == READY_TO_COPY ? process->bytes : 0), "disk",
 						  (json_int_t)warm_layer_bytes(process->layer), "runs", (json_int_t)process->runs, "prepared",
-						  (int)prepared_count(process)));
+						  (int)prepared_count(warm, process)));
+	if (warm && prepared_count(warm, NULL) > 0)
+		json_array_append_new(list, prepared_programs(warm));
 	return list;
 }

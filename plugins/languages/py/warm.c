@@ -35,7 +35,6 @@
 #include <Python.h>
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -56,6 +55,7 @@
 #include "confine.h"
 #include "dump.h"
 #include "exec/warm/image.h"
+#include "host/open_gpu.h"
 #include "sandbox/zygote.h"
 
 #define WARM_READY "ready\n"
@@ -280,59 +280,6 @@ park(void *arg, const atomic_bool *wanted)
 	PyErr_Clear();
 }
 
-/* Functions of the drivers' libraries, whose headers are on no machine without them. */
-typedef int (*driver_init)(unsigned flags);
-typedef int (*driver_retain)(void **ret_context, int device);
-typedef int (*driver_free)(void *memory);
-
-/* The library's function; NULL: it has none, which is described. */
-static void *
-find_driver(const char *library, const char *name, char *ret_why, size_t size)
-{
-	void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
-	void *function = handle ? dlsym(handle, name) : NULL;
-	if (!function)
-		(void)snprintf(ret_why, size, "%s", handle ? name : dlerror());
-	return function;
-}
-
-static int
-check_driver(const char *name, int code, char *ret_why, size_t size)
-{
-	if (code != 0)
-		(void)snprintf(ret_why, size, "%s gives %d", name, code);
-	return code ? -1 : 0;
-}
-
-/* Makes the context that runtimes use on the first visible device. */
-static int
-open_cuda(char *ret_why, size_t size)
-{
-	static const char library[] = "libcuda.so.1";
-	void *context;
-	driver_init init = (driver_init)find_driver(library, "cuInit", ret_why, size);
-	driver_retain retain = init ? (driver_retain)find_driver(library, "cuDevicePrimaryCtxRetain", ret_why, size) : NULL;
-	if (!retain || check_driver("cuInit", init(0), ret_why, size))
-		return -1;
-	return check_driver("cuDevicePrimaryCtxRetain", retain(&context, 0), ret_why, size);
-}
-
-static int
-open_hip(char *ret_why, size_t size)
-{
-	/* Only development packages have the name without a number. */
-	static const char *const libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
-	driver_init init = NULL;
-	driver_free release = NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(libraries) && !release; i++) {
-		init = (driver_init)find_driver(libraries[i], "hipInit", ret_why, size);
-		release = init ? (driver_free)find_driver(libraries[i], "hipFree", ret_why, size) : NULL;
-	}
-	if (!release || check_driver("hipInit", init(0), ret_why, size))
-		return -1;
-	return check_driver("hipFree", release(NULL), ret_why, size);
-}
-
 /* The current exception as text. */
 static void
 describe_exception(char *ret_why, size_t size)
@@ -354,8 +301,7 @@ static int
 open_device(void *arg, char *ret_why, size_t size)
 {
 	(void)arg;
-	const char *cuda = getenv("CUDA_VISIBLE_DEVICES"), *hip = getenv("HIP_VISIBLE_DEVICES");
-	if ((cuda && *cuda && open_cuda(ret_why, size)) || (hip && *hip && open_hip(ret_why, size)))
+	if (open_gpu(ret_why, size))
 		return -1;
 	PyObject *opened = warm_call("open_device", PyTuple_New(0));
 	if (!opened) {
