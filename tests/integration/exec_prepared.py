@@ -173,6 +173,35 @@ def closed(folder):
 KEYS = [{}, {"env": {"OTHER": "1"}}, {"limits": {"memory": 1 << 30}}, {"preload": ["json"]}, {"gpu": 1}]
 
 
+def again(folder):
+    """A run that fails where its GPU was open runs once more where it is not, and what comes of that counts"""
+    with start(folder) as server:
+        run(server, LOOK)
+        await_prepared(server)
+        refuses = LOOK + "raise SystemExit(os.path.exists('/tmp/driver.log'))\n"
+        outcome = run(server, refuses)
+        equal((outcome.get("prepared"), output(outcome)), (None, "not opened\n"))
+        await_prepared(server)
+        outcome = server.one(script(server, LOOK + "raise SystemExit(3)\n"), unit={"name": "d", "gpu": 0})
+        equal((outcome["state"], outcome["exit"], outcome.get("prepared")), ("failed", 3, None))
+
+
+def beside(folder):
+    """Beside a run on its GPU none waits that was prepared for others: for another set of GPUs, or for runs that begin otherwise"""
+    cold = {"id": "s", "kind": "run", "device": 1, "argv": ["sh", "-c", "kill -STOP $$"]}
+    for unit, step in (({"name": "d", "gpu": 0}, cold), ({"name": "d", "gpu": [0, 1]}, dict(cold, device=2))):
+        with start(folder) as server:
+            run(server, LOOK)
+            await_prepared(server)
+            [pid] = payloads(server)
+            server.run("j", [step], unit=unit)
+            server.until(event="step", job="j")
+            poll(lambda: not os.path.exists("/proc/%d" % pid), "its end")
+            equal(prepared(server), 0)
+            server.send(op="cancel", job="j")
+            server.done("j")
+
+
 def keys(folder):
     """A run of another key, or on another GPU, gets none"""
     with start(folder) as server:
@@ -412,9 +441,9 @@ POISON = """
 import glob, os, signal, socket
 for name in ("/dev/shm/x", "/tmp/driver.log", "/tmp/home/x", "out/x"):
     open(name, "w").write("poison")
-for pid in range(1, 2000):
-    if pid != os.getpid():
-        try: os.kill(pid, signal.SIGKILL)
+for name in filter(str.isdigit, os.listdir("/proc")):
+    if int(name) != os.getpid():
+        try: os.kill(int(name), signal.SIGKILL)
         except OSError: pass
 for number in range(3, 1024):
     try: os.write(number, b"r")
@@ -482,4 +511,4 @@ def both_judged(folder):
 
 if __name__ == "__main__":
     exec_warm.need_warm()
-    sys.exit(main([opened, off, both_judged, rights, view, closed, keys, failures, hangs, killed, ends, accounted, bounded, hip, torch, both, poison]))
+    sys.exit(main([opened, off, both_judged, rights, view, closed, again, beside, keys, failures, hangs, killed, ends, accounted, bounded, hip, torch, both, poison]))

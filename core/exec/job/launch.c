@@ -509,10 +509,15 @@ static struct sandbox *
 find_prepared(struct step_process *process, struct sandbox_config *config)
 {
 	struct step *step = process->step;
-	bool may = step->plan->device > 0 && process == STEP_SOLVER(step) && !step->unprepared;
-	const struct prepared_origin origin = {process->warm.process, &process->early};
-	struct sandbox *found =
-		may ? prepared_take(step->job->exec->warm, &origin, &step->visible, config, &step->group) : NULL;
+	const struct strings none = {0};
+	struct prepared_origin origin = {NULL, &none};
+	struct sandbox *found = NULL;
+	if (!step->unprepared)
+		origin = (struct prepared_origin){process->warm.process, &process->early};
+	if (step->plan->device > 0 && process == STEP_SOLVER(step)) {
+		found = prepared_take(step->job->exec->warm, &origin, &step->visible, config, &step->group);
+		step->uses_gpus = true;
+	}
 	config->group = step->group;
 	process->prepared = found != NULL;
 	return found;
@@ -705,7 +710,9 @@ await_prepared(struct step *step, void (*again)(void *arg))
 	step->opening.ended = again;
 	step->opening.arg = step;
 	const struct prepared_origin origin = {STEP_SOLVER(step)->warm.process, &STEP_SOLVER(step)->early};
-	step->awaited = prepared_await(step->job->exec->warm, &origin, &step->visible, &step->opening);
+	const struct sandbox_limits limits = make_limits(&STEP_SOLVER(step)->limits, &step->job->exec->config, 0);
+	step->awaited = prepared_await(
+		step->job->exec->warm, &origin, &step->visible, &limits, step->count > 1 ? step->memory : 0, &step->opening);
 	for (size_t i = 0; step->awaited && i < step->count; i++)
 		warm_hold(&step->processes[i].warm);
 	return step->awaited;

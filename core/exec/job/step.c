@@ -533,7 +533,6 @@ step_start(void *arg)
 		result_open(&step->profiled, step->processes[1].limits.result, &(struct strings){0}, NULL, step);
 	enter(step, STEP_RUNNING);
 	int rc = launch_secret(step, &step->error);
-	step->uses_gpus = step->plan->device > 0;
 	if (rc == 0)
 		rc = launch_step(step, process_ended, process_lost, &step->error);
 	failpoint("exec.running");
@@ -541,8 +540,6 @@ step_start(void *arg)
 		leave_gpus(step);
 		step->error.code = rc;
 		step_end(step, STEP_ERROR);
-	} else if (step->uses_gpus) {
-		prepared_begin_use(step->job->exec->warm, &step->visible);
 	}
 }
 

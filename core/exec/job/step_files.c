@@ -300,8 +300,7 @@ restore_file(struct step *step, const struct output_file *file, const json_t *ou
 	if (strcmp(hex, file->sha256) != 0 || size != file->size)
 		return kettle_fail(&step->error, KETTLE_EINVAL,
 			"`outputs` of a step that has ended have a file with other contents than its `sha256` and `size` say.");
-	return write_contents(
-		step->job, &contents, step->kept, file->path, file->mode & 0100 ? 0755 : 0644, &step->error);
+	return write_contents(step->job, &contents, step->kept, file->path, file->mode & 0100 ? 0755 : 0644, &step->error);
 }
 
 /* Whether there is something of each output that the step must have left if it passed. */
@@ -310,7 +309,8 @@ has_outputs(const struct step *step)
 {
 	bool has = true;
 	enum step_state state;
-	for (size_t i = 0; outcome_ended(step, &state) && state == STEP_PASSED && has && i < step->plan->outputs.count; i++) {
+	for (size_t i = 0; outcome_ended(step, &state) && state == STEP_PASSED && has && i < step->plan->outputs.count;
+		 i++) {
 		has = false;
 		for (size_t j = 0; !has && j < step->outputs.count; j++)
 			has = path_below(step->outputs.files[j].path, step->plan->outputs.list[i]) != NULL;
@@ -333,8 +333,8 @@ step_files_restore(void *arg)
 	for (size_t i = 0; rc == 0 && i < step->outputs.count; i++) {
 		const struct output_file *file = &step->outputs.files[i];
 		AUTO_FREE char *path = path_join(step->kept, file->path);
-		rc = file->folder ? file_mkdirs(path, 0755, &step->error)
-						  : restore_file(step, file, json_array_get(outputs, i));
+		rc =
+			file->folder ? file_mkdirs(path, 0755, &step->error) : restore_file(step, file, json_array_get(outputs, i));
 	}
 	step->error.code = rc;
 }

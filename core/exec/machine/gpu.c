@@ -230,7 +230,7 @@ gpu_take_prepared(json_t *json, const json_t *pids, uint64_t most)
 	json_array_each(pids, pid) {
 		ssize_t at = find_process(processes, json_integer_value(pid));
 		json_int_t memory = at < 0 ? 0 : member_int(json_array_get(processes, (size_t)at), "memory");
-		bool counts = at >= 0 || json_integer_value(pid) == 0;
+		bool counts = at >= 0 || json_integer_value(pid) <= 0;
 		bytes += memory > 0 ? (uint64_t)memory : counts ? most : 0;
 		unlisted += json_integer_value(pid) == 0;
 		if (at >= 0)

@@ -244,9 +244,9 @@ void gpu_remarks(const struct gpu *before, const struct gpu *after, json_t *rema
 /* Adds "unfit" and "remarks" to an object of a reading, by this reading alone; idle as in gpu_unfit. [any] */
 void gpu_fitness_add(json_t *json, bool idle);
 /*
- * Takes processes of this kettle-exec that wait on a GPU (their numbers) out of its object in a reading, and sets
- * "prepared", the bytes that they hold: as the driver says, or `most` for one that it does not list under that number.
- * [any]
+ * Takes processes of this kettle-exec that wait on a GPU out of its object in a reading, and sets "prepared", the bytes
+ * that they hold: as the driver says, or `most`. pids: their numbers; 0 for one that the driver lists under another
+ * number, as in a container, -1 for one that it does not list. [any]
  */
 void gpu_take_prepared(json_t *json, const json_t *pids, uint64_t most);
 /*

@@ -58,7 +58,6 @@ struct prepared_place {
 	struct warm *warm;
 	struct prepared_place *next;
 	struct strings gpus;
-	unsigned used;                          /* steps whose processes run on them */
 	struct request *requests[PREPARED_MAX]; /* the last one first; NULL: none */
 	struct prepared_process *list;
 	uint64_t until_ns; /* after a failure */
@@ -76,7 +75,10 @@ struct prepared_process {
 	enum prepared_state state;
 	struct sandbox *sandbox; /* NULL: a run has it */
 	struct sandbox_group *group;
-	pid_t pid; /* the payload's; 0: not known */
+	pid_t pid;    /* the payload's; 0: not known */
+	pid_t listed; /* as gpu_take_prepared has it; 0: not measured yet */
+	struct sandbox_limits limits;
+	uint64_t group_bytes;
 	uint64_t bytes;
 	uv_poll_t control;
 	uv_timer_t timer; /* for the opening, then for its age */
@@ -93,6 +95,15 @@ is_same(const struct strings *a, const struct strings *b)
 	for (size_t i = 0; same && i < a->count; i++)
 		same = strcmp(a->list[i], b->list[i]) == 0;
 	return same;
+}
+
+static bool
+is_shared(const struct strings *a, const struct strings *b)
+{
+	bool shared = false;
+	for (size_t i = 0; !shared && i < a->count; i++)
+		shared = strings_have(b, a->list[i]);
+	return shared;
 }
 
 /* The entry for these GPUs; NULL: nothing is prepared for them. */
@@ -226,16 +237,38 @@ work_free(void *arg)
 }
 
 static void
-close_process(struct prepared_process *process)
+on_wake(uv_timer_t *timer)
 {
+	struct warm *warm = timer->data;
+	while (warm->woken) {
+		struct prepared_waiter *wait = warm->woken;
+		warm->woken = wait->next;
+		wait->woken = NULL;
+		wait->ended(wait->arg);
+	}
+}
+
+/* Not at once: another step may be starting. */
+static void
+wake(struct prepared_process *process)
+{
+	struct warm *warm = process->place->warm;
 	struct prepared_waiter *wait = STEAL(process->wait);
-	process->state = GONE;
-	uv_close((uv_handle_t *)&process->control, on_closed);
-	uv_close((uv_handle_t *)&process->timer, on_closed);
 	if (!wait)
 		return;
 	wait->of = NULL;
-	wait->ended(wait->arg);
+	wait->woken = warm;
+	LIST_APPEND(warm->woken, wait);
+	(void)uv_timer_start(&warm->wake, on_wake, 0, 0);
+}
+
+static void
+close_process(struct prepared_process *process)
+{
+	process->state = GONE;
+	uv_close((uv_handle_t *)&process->control, on_closed);
+	uv_close((uv_handle_t *)&process->timer, on_closed);
+	wake(process);
 }
 
 static void
@@ -252,15 +285,21 @@ end_process(struct prepared_process *process)
 	work_start(&ended->work, loop, work_free, free, ended);
 }
 
+/* For a while none is made for these GPUs. */
 static void
-fail(struct prepared_process *process, const char *why)
+back_off(struct prepared_place *place, const char *why)
 {
-	struct prepared_place *place = process->place;
 	AUTO_FREE char *text =
 		xasprintf("No process could be prepared on GPU %s, so runs open it themselves: %s.", place->gpus.list[0], why);
 	warm_tell_once(place->warm, place->gpus.list[0], text);
 	place->until_ns = time_monotonic_ns() + ((WARM_RETRY_MS * UINT64_C(1000000)) << place->failures);
 	place->failures += place->failures < BACKOFF_TIMES;
+}
+
+static void
+fail(struct prepared_process *process, const char *why)
+{
+	back_off(process->place, why);
 	end_process(process);
 }
 
@@ -284,21 +323,26 @@ work_measure(void *arg)
 	(void)gpu_read(process->place->warm->setup.config, &process->reading, NULL);
 }
 
-/* Why the GPUs of a process do not allow it to wait; NULL: they do. New string. */
+/* Why the GPUs of a process do not allow it to wait; NULL: they do. New string. Finds out how the driver lists it. */
 static char *
-find_fault(const struct prepared_process *process)
+find_fault(struct prepared_process *process)
 {
 	const struct strings *gpus = &process->place->gpus;
 	uint64_t most = process->place->warm->setup.config->gpu_prepared_bytes;
 	bool says = json_array_size(json_object_get(process->reading, "gpus")) > 0;
+	process->listed = -1;
 	for (size_t i = 0; says && i < gpus->count; i++) {
 		struct gpu gpu = gpu_find(process->reading, gpus->list[i]);
 		if (!gpu.json)
 			return xasprintf("GPU %s is not there any more", gpus->list[i]);
-		json_array_each(gpu.processes, one)
-			if (member_int(one, "pid") == process->pid && member_int(one, "memory") > (json_int_t)most)
+		json_array_each(gpu.processes, one) {
+			bool own = member_int(one, "pid") == process->pid;
+			if (own || process->listed < 0)
+				process->listed = own ? process->pid : 0;
+			if (own && member_int(one, "memory") > (json_int_t)most)
 				return xasprintf("it holds %lld MiB of its memory, more than `gpu: prepared_bytes` of exec.yml",
 					(long long)member_int(one, "memory") >> 20);
+		}
 	}
 	return NULL;
 }
@@ -321,14 +365,10 @@ measured(void *arg)
 	if (fault) {
 		fail(process, fault);
 	} else if (process->state == MEASURED) {
-		struct prepared_waiter *wait = STEAL(process->wait);
 		process->state = WAITING;
 		process->place->failures = 0;
 		(void)uv_timer_start(&process->timer, on_age, PREPARED_AGE_MS, 0);
-		if (wait) {
-			wait->of = NULL;
-			wait->ended(wait->arg);
-		}
+		wake(process);
 	}
 	release(process);
 }
@@ -384,13 +424,16 @@ prepare(struct prepared_place *place, const struct request *request)
 	struct sandbox *sandbox = NULL;
 	struct sandbox_group *group = NULL;
 	struct sandbox_config config = request->config;
-	if (request->group_bytes > 0 && sandbox_group_new(warm->setup.machine, request->group_bytes, &group, NULL) != 0)
-		return;
+	struct kettle_error error = {0};
+	int rc =
+		request->group_bytes > 0 ? sandbox_group_new(warm->setup.machine, request->group_bytes, &group, &error) : 0;
 	config.group = group;
 	config.init_cores = warm->setup.build->list;
 	config.init_cores_count = warm->setup.build->count;
-	/* Where it is not possible at all, as at a low level, runs go on as they do without. */
-	if (sandbox_prepare(&config, &sandbox, NULL) != 0) {
+	if (rc == 0)
+		rc = sandbox_prepare(&config, &sandbox, &error);
+	if (rc != 0) {
+		back_off(place, error.message);
 		sandbox_group_free(group);
 		return;
 	}
@@ -400,6 +443,8 @@ prepare(struct prepared_place *place, const struct request *request)
 		.key = xstrdup(request->key),
 		.sandbox = sandbox,
 		.group = group,
+		.limits = config.limits,
+		.group_bytes = request->group_bytes,
 		.handles = 2};
 	strings_add_all(&process->environment, &request->environment);
 	process->control.data = process->timer.data = process;
@@ -449,9 +494,10 @@ can_begin(const struct warm_process *from)
 static void
 fill_place(struct prepared_place *place)
 {
-	if (time_monotonic_ns() < place->until_ns || (place->warm->prepare == WARM_PREPARE_IDLE && place->used > 0))
+	bool used = is_shared(&place->gpus, &place->warm->gpus_used);
+	if (time_monotonic_ns() < place->until_ns || (place->warm->prepare == WARM_PREPARE_IDLE && used))
 		return;
-	/* What nobody requests any more makes room for what is requested. */
+	/* What is not requested any more makes room for what is requested. */
 	for (struct prepared_process *process = place->list, *next; process; process = next) {
 		const struct request like = {.from = process->from, .key = process->key};
 		next = process->next;
@@ -501,13 +547,23 @@ is_from(const struct prepared_process *process, const struct prepared_origin *or
 	return process->from == origin->process && (process->from || is_same(&process->environment, origin->environment));
 }
 
+/* Whether its limits are those of a run; the rest of the key is not known before the run is launched. */
+static bool
+has_limits(const struct prepared_process *process, const struct sandbox_limits *limits, uint64_t group_bytes)
+{
+	const struct sandbox_limits *own = &process->limits;
+	return process->group_bytes == group_bytes && own->memory == limits->memory && own->cpu_ns == limits->cpu_ns &&
+		   own->processes == limits->processes && own->disk == limits->disk && own->shm == limits->shm;
+}
+
 bool
-prepared_await(
-	struct warm *warm, const struct prepared_origin *origin, const struct strings *gpus, struct prepared_waiter *wait)
+prepared_await(struct warm *warm, const struct prepared_origin *origin, const struct strings *gpus,
+	const struct sandbox_limits *limits, uint64_t group_bytes, struct prepared_waiter *wait)
 {
 	struct prepared_place *place = is_possible(origin) ? find_place(warm, gpus) : NULL;
 	for (struct prepared_process *one = place ? place->list : NULL; one; one = one->next)
-		if ((one->state == OPENING || one->state == MEASURED) && is_from(one, origin) && !one->wait) {
+		if ((one->state == OPENING || one->state == MEASURED) && is_from(one, origin) && !one->wait &&
+			has_limits(one, limits, group_bytes)) {
 			one->wait = wait;
 			wait->of = one;
 			return true;
@@ -520,7 +576,10 @@ prepared_cancel(struct prepared_waiter *wait)
 {
 	if (wait->of)
 		wait->of->wait = NULL;
+	if (wait->woken)
+		LIST_REMOVE(wait->woken->woken, wait);
 	wait->of = NULL;
+	wait->woken = NULL;
 }
 
 /* Whether the machine has less memory left than a run may use. */
@@ -536,14 +595,37 @@ is_short_of(uint64_t memory)
 	return line && sscanf(line, "MemAvailable: %llu", &kib) == 1 && kib * 1024 < memory;
 }
 
+/*
+ * With `idle` none may open a GPU beside a run, and none for other runs may hold its memory. place: of the run; NULL: it
+ * is of a kind for which nothing is prepared.
+ */
+static void
+clear_way(struct warm *warm, const struct strings *gpus, const struct prepared_place *place)
+{
+	for (struct prepared_place *other = warm->places; other; other = other->next)
+		for (struct prepared_process *one = is_shared(&other->gpus, gpus) ? other->list : NULL, *next; one;
+			 one = next) {
+			const struct request like = {.from = one->from, .key = one->key};
+			next = one->next;
+			if (one->state != GONE && (other != place || one->state != WAITING || count_requests(other, &like) == 0))
+				end_process(one);
+		}
+}
+
 struct sandbox *
 prepared_take(struct warm *warm, const struct prepared_origin *origin, const struct strings *gpus,
 	const struct sandbox_config *config, struct sandbox_group **group)
 {
 	struct prepared_place *place = is_possible(origin) ? make_place(warm, gpus) : NULL;
 	struct sandbox *found = NULL;
-	if (!place)
+	if (!warm || warm->prepare == WARM_PREPARE_OFF)
 		return NULL;
+	strings_add_all(&warm->gpus_used, gpus);
+	if (!place) {
+		if (warm->prepare == WARM_PREPARE_IDLE)
+			clear_way(warm, gpus, NULL);
+		return NULL;
+	}
 	/* Made before the config's group is replaced. */
 	struct request *request = make_request(origin, make_key(origin, config), config);
 	for (struct prepared_process *one = place->list; one && !found; one = one->next)
@@ -555,36 +637,34 @@ prepared_take(struct warm *warm, const struct prepared_origin *origin, const str
 			}
 			close_process(one);
 		}
+	if (is_short_of(config->limits.memory))
+		(void)prepared_give_up(warm);
 	remember(place, request);
-	while (is_short_of(config->limits.memory) && prepared_give_up(warm))
-		;
+	if (warm->prepare == WARM_PREPARE_IDLE)
+		clear_way(warm, gpus, place);
 	return found;
-}
-
-void
-prepared_begin_use(struct warm *warm, const struct strings *gpus)
-{
-	struct prepared_place *place = find_place(warm, gpus);
-	if (!place)
-		return;
-	place->used++;
-	/* Beside the run none may open the GPU, and none for other runs may hold its memory. */
-	for (struct prepared_process *process = place->list, *next; process && warm->prepare == WARM_PREPARE_IDLE;
-		 process = next) {
-		const struct request like = {.from = process->from, .key = process->key};
-		next = process->next;
-		if (process->state != GONE && (process->state != WAITING || count_requests(place, &like) == 0))
-			end_process(process);
-	}
 }
 
 void
 prepared_end_use(struct warm *warm, const struct strings *gpus)
 {
-	struct prepared_place *place = find_place(warm, gpus);
-	if (!place || place->used == 0)
+	struct strings used = {0};
+	if (!warm || warm->prepare == WARM_PREPARE_OFF)
 		return;
-	place->used--;
+	bool *ended = xcalloc(gpus->count + 1, sizeof(*ended));
+	for (size_t i = 0; i < warm->gpus_used.count; i++) {
+		bool stays = true;
+		for (size_t j = 0; stays && j < gpus->count; j++)
+			if (!ended[j] && strcmp(gpus->list[j], warm->gpus_used.list[i]) == 0) {
+				ended[j] = true;
+				stays = false;
+			}
+		if (stays)
+			strings_add(&used, warm->gpus_used.list[i]);
+	}
+	free(ended);
+	strings_free(&warm->gpus_used);
+	warm->gpus_used = used;
 	prepared_fill(warm);
 }
 
@@ -597,7 +677,7 @@ prepared_pids(const struct warm *warm, const char *gpu)
 			 one = one->next)
 			if (one->state != GONE)
 				json_array_append_new(
-					pids, json_integer(one->pid ? one->pid : find_payload(sandbox_pid(one->sandbox))));
+					pids, json_integer(one->state == WAITING ? one->listed : find_payload(sandbox_pid(one->sandbox))));
 	return pids;
 }
 
@@ -685,7 +765,8 @@ prepared_open(struct warm *warm)
 														  : WARM_PREPARE_OFF;
 	warm->prepare_count = count ? (unsigned)json_integer_value(count) : PREPARED_DEFAULT;
 	(void)uv_timer_init(warm->setup.loop, &warm->prepared_watch);
-	warm->prepared_watch.data = warm;
+	(void)uv_timer_init(warm->setup.loop, &warm->wake);
+	warm->prepared_watch.data = warm->wake.data = warm;
 }
 
 void
@@ -693,11 +774,13 @@ prepared_close(struct warm *warm)
 {
 	prepared_forget(warm, NULL);
 	uv_close((uv_handle_t *)&warm->prepared_watch, NULL);
+	uv_close((uv_handle_t *)&warm->wake, NULL);
 }
 
 void
 prepared_free(struct warm *warm)
 {
+	strings_free(&warm->gpus_used);
 	while (warm->places) {
 		struct prepared_place *place = warm->places;
 		warm->places = place->next;

@@ -15,7 +15,10 @@ enum warm_prepare { WARM_PREPARE_OFF, WARM_PREPARE_IDLE, WARM_PREPARE_ALWAYS };
 struct prepared_waiter {
 	void (*ended)(void *arg);
 	void *arg;
+	/* for prepared.c only */
 	struct prepared_process *of; /* NULL: it does not wait */
+	struct warm *woken;          /* its process is ready, or will not be; NULL: no */
+	struct prepared_waiter *next;
 };
 
 /* What a run begins from. With neither it can begin from no prepared process. */
@@ -25,21 +28,23 @@ struct prepared_origin {
 	const struct strings *environment;
 };
 
-/* Whether a process for such a run is about to be ready: then `ended` is called once, later. `warm` may be NULL. */
-bool prepared_await(
-	struct warm *warm, const struct prepared_origin *origin, const struct strings *gpus, struct prepared_waiter *wait);
+/*
+ * Whether a process for such a run, with these limits (group_bytes: of its group; 0: none), is about to be ready: then
+ * `ended` is called once, later. `warm` may be NULL.
+ */
+bool prepared_await(struct warm *warm, const struct prepared_origin *origin, const struct strings *gpus,
+	const struct sandbox_limits *limits, uint64_t group_bytes, struct prepared_waiter *wait);
 void prepared_cancel(struct prepared_waiter *wait);
 /*
- * A run on these GPUs begins: returns a prepared sandbox for it, which the caller resumes and frees, or NULL, and
- * remembers what to prepare for such runs. Ends those that are in the way of the run. *group: that of the run's
+ * A run on these GPUs begins, and uses them until prepared_end_use: returns a prepared sandbox for it, which the caller
+ * resumes and frees, or NULL, and remembers what to prepare for such runs. Ends those that are in the way of the run. *group: that of the run's
  * processes, of which none has begun, or NULL; a prepared sandbox of such a run has one already, which takes its place.
  */
 struct sandbox *prepared_take(struct warm *warm, const struct prepared_origin *origin, const struct strings *gpus,
 	const struct sandbox_config *config, struct sandbox_group **group);
-/* A step's processes use these GPUs from now on, and have all ended. */
-void prepared_begin_use(struct warm *warm, const struct strings *gpus);
+/* The processes of a step that used these GPUs have ended. */
 void prepared_end_use(struct warm *warm, const struct strings *gpus);
-/* The numbers of those that hold memory of a GPU. New reference. `warm` may be NULL. */
+/* Those that may hold memory of a GPU, as gpu_take_prepared has them. New reference. `warm` may be NULL. */
 json_t *prepared_pids(const struct warm *warm, const char *gpu);
 /* The same of all GPUs: {GPU: [number]}. New reference. */
 json_t *prepared_all(const struct warm *warm);

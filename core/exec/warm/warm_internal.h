@@ -96,7 +96,10 @@ struct warm {
 	bool closing;
 	struct prepared_place *places; /* GPUs on which processes are prepared */
 	enum warm_prepare prepare;
-	unsigned prepare_count; /* for the GPUs of a unit */
+	unsigned prepare_count;        /* for the GPUs of a unit */
+	struct strings gpus_used;      /* by the processes of steps, each as often as by one */
+	struct prepared_waiter *woken; /* whose `ended` is called in a later turn of the loop, */
+	uv_timer_t wake;               /* by this */
 	uv_timer_t prepared_watch;
 	struct strings entitled; /* keys of processes that cannot give up this process's rights */
 };

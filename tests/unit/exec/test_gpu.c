@@ -170,6 +170,7 @@ test_prepared(void **state)
 	/* The driver's numbers are not ours: as many as it has listed so are ours. */
 	taken("{\"processes\": [{\"pid\": 1007}, {\"pid\": 1008}]}", "[0]", "[{\"pid\":1008}]", 1000);
 	taken("{\"processes\": [{\"pid\": 1007}]}", "[0, 0]", "[]", 2000);
+	taken("{\"processes\": [{\"pid\": 77}]}", "[-1]", "[{\"pid\":77}]", 1000);
 	taken("{}", "[0]", "", 1000);
 	taken("{\"processes\": [7]}", "[7]", "[]", 1000);
 }
