@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -111,9 +110,9 @@ take_run(const int *fds, int count)
 	struct stat facts;
 	if (fstat(fds[0], &facts) || facts.st_size <= (off_t)sizeof(struct sandbox_prepared_run))
 		return NULL;
-	/* The texts remain in use, and a program may write to its arguments. */
-	char *file = mmap(NULL, (size_t)facts.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fds[0], 0);
-	if (file == MAP_FAILED)
+	/* A copy, not a mapping: what a program overwrites of its environment, such as a secret, must be gone. */
+	char *file = malloc((size_t)facts.st_size);
+	if (!file || pread(fds[0], file, (size_t)facts.st_size, 0) != facts.st_size)
 		return NULL;
 	const struct sandbox_prepared_run *described = (const void *)file;
 	char *at = file + sizeof(*described), *end = file + facts.st_size;
