@@ -28,26 +28,78 @@ if torch is not None and torch.cuda.is_available():
     assert (torch.ones(1 << 20, device="cuda") + torch.ones(1 << 20, device="cuda")).sum().item() == 2 << 20
 os.write(int(os.environ["OUT"]), b"began: %d\\nkernel: %d\\n" % (began, time.monotonic_ns()))
 """
+# The same of a program, a shared object for kettle-host.
+CUDA = r"""
+#include <cuda_runtime.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+__global__ void
+add(float *one, const float *other)
+{
+    one[blockIdx.x * blockDim.x + threadIdx.x] += other[blockIdx.x * blockDim.x + threadIdx.x];
+}
+
+static long long
+now()
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+int
+main()
+{
+    const long long began = now();
+    float *one, *other;
+    if (cudaMalloc(&one, 4 << 20) != cudaSuccess || cudaMalloc(&other, 4 << 20) != cudaSuccess)
+        return 1;
+    add<<<4096, 256>>>(one, other);
+    if (cudaDeviceSynchronize() != cudaSuccess)
+        return 1;
+    dprintf(atoi(getenv("OUT")), "began: %lld\nkernel: %lld\n", began, now());
+    return 0;
+}
+"""
+
+
+def driver_of(step):
+    """A step for which a stand-in's driver is where it finds it."""
+    driver = os.environ.get("STAND_IN_DRIVER")
+    return {**step, "env": {**step.get("env", {}), "LD_LIBRARY_PATH": driver}, "folders": [driver]} if driver else step
+
+
+def plan_in_cuda(here):
+    """A plan of one run of a program, which is built once."""
+    sm = "".join(filter(str.isdigit, str(here.gpus[0].get("compute_cap", "")))) or "90"
+    build = {"id": "build", "kind": "build", "cache": True, "outputs": ["program"], "inputs": {"main.cu": {"text": CUDA}},
+             "argv": [here.nvcc, "-O2", "-gencode=arch=compute_%s,code=sm_%s" % (sm, sm), "-shared", "-Xcompiler=-fPIC", "-Xlinker=--entry=main",
+                      "-o", "out/program", "main.cu"]}
+    step = {"id": "run", "kind": "run", "device": 1, "host": True, "argv": ["./program"], "result": "OUT", "toolchain": [here.nvcc],
+            "inputs": {"program": {"step": "build", "output": "program"}}}
+    return {"version": 1, "steps": [build, driver_of(step)]}
 
 
 def plan(here):
-    """A plan of one run, and whether its interpreter has torch."""
-    python, driver = here.python or sys.executable, os.environ.get("STAND_IN_DRIVER")
+    """A plan of one run, whose interpreter may have torch."""
+    python = here.python or sys.executable
     torch = "torch" in here.modules
     step = {"id": "run", "kind": "run", "device": 1, "argv": [python, "main.py"], "inputs": {"main.py": {"text": SOURCE}}, "result": "OUT",
-            "env": {"PYTHONNOUSERSITE": "1", "PYTHONHASHSEED": "0", **({"LD_LIBRARY_PATH": driver} if driver else {})},
+            "env": {"PYTHONNOUSERSITE": "1", "PYTHONHASHSEED": "0"},
             "warm": {"tool": python, "preload": ["torch"] if torch else []}}
-    return {"version": 1, "steps": [{**step, **({"folders": [driver]} if driver else {})}]}
+    return {"version": 1, "steps": [driver_of(step)]}
 
 
 class Runner(parts.Exec):
     """kettle-exec with a mode of preparing."""
 
-    def __init__(self, here, mode):
-        self.usual, self.mode = here.settings, mode
+    def __init__(self, here, what, mode):
+        self.usual, self.what, self.mode = here.settings, what, mode
         here.settings = {**here.settings, "gpu": {**here.settings.get("gpu", {}), "prepare": mode}}
         try:
-            super().__init__(here, "prepared-" + mode)
+            super().__init__(here, "prepared-%s-%s" % (what, mode))
         finally:
             here.settings = self.usual
 
@@ -60,9 +112,9 @@ def jobs(section, runner, work, unit, count, end):
         if began + 5 > end:
             break
         done, said = runner.run(work, unit, max(5, end - began))
-        outcome = done["outcomes"][0] if done and done["outcomes"] else {}
+        outcome = done["outcomes"][-1] if done and done["outcomes"] else {}
         if outcome.get("state") != "passed":
-            section.test("jobs, prepare: %s" % runner.mode, False, outcome.get("error") or "it did not pass", done=done, said=said)
+            section.test("jobs in %s, prepare: %s" % (runner.what, runner.mode), False, outcome.get("error") or "it did not pass", done=done, said=said)
             return []
         free = outcome["stamps"]["queued_ns"]
         found.append(((time.monotonic() - began) * 1e3, (int(outcome["result"]["kernel"]) - free) / 1e6,
@@ -97,27 +149,29 @@ def leaves_nothing(here, section, reader, before, runner):
         if used is None or used <= before + SLACK:
             break
         time.sleep(0.1)
-    section.test("killed processes leave no memory, prepare: %s" % runner.mode, used is None or used <= before + SLACK,
+    section.test("killed processes leave no memory, %s, prepare: %s" % (runner.what, runner.mode), used is None or used <= before + SLACK,
                  "the driver says nothing of memory" if used is None else "%d MiB before, %d MiB after" % (before >> 20, used >> 20))
 
 
-def many(here, section, share):
+def many(here, section, share, what, work):
     end, rows, reader = time.monotonic() + share, [], Reader(here)
     unit = {"name": here.device, **{key: value for key, value in here.unit().items() if key == "gpu"}}
-    work, before = plan(here), reader.read().get("used") or 0
+    before = reader.read().get("used") or 0
+    hosted = work["steps"][-1].get("host", False)
     for number, mode in enumerate(MODES):
-        with Runner(here, mode) as runner:
+        with Runner(here, what, mode) as runner:
             found = jobs(section, runner, work, unit, min(JOBS, here.args.jobs) + 2, time.monotonic() + (end - time.monotonic()) / (len(MODES) - number))
             if not found:
                 continue
             rows.append(row(mode, found))
             used = sum(one[3] for one in found)
-            section.test("runs find the GPU open, prepare: %s" % mode, used == 0 if mode == "off" else used > 0 or not any(one[4] for one in found),
+            section.test("runs in %s find the GPU open, prepare: %s" % (what, mode),
+                         used == 0 if mode == "off" else used > 0 or not (hosted or any(one[4] for one in found)),
                          "%d of %d" % (used, len(found)))
             leaves_nothing(here, section, reader, before, runner)
-    section.facts["jobs"] = rows
+    section.facts["jobs in " + what] = rows
     section.table(("prepare", "jobs", "jobs a second", "from the free device to the first kernel, ms", "from the program's start, ms", "GPU open", "warm"), rows,
-                  "Isolated jobs in a row, each of one run in torch (medians)")
+                  "Isolated jobs in a row, each of one run in %s (medians)" % what)
 
 
 def ranked(here, section, share):
@@ -155,5 +209,9 @@ def ranked(here, section, share):
 
 def look(here, section, share):
     end = time.monotonic() + share
-    many(here, section, share / 2)
+    many(here, section, share * 0.35, "torch", plan(here))
+    if here.nvcc:
+        many(here, section, share * 0.25, "CUDA", plan_in_cuda(here))
+    else:
+        section.skip("isolated jobs in CUDA", "there is no nvcc")
     ranked(here, section, end - time.monotonic())
