@@ -172,7 +172,7 @@ test_prepared(void **state)
 	taken("{\"processes\": [{\"pid\": 1007}]}", "[0, 0]", "[]", 2000);
 	taken("{\"processes\": [{\"pid\": 77}]}", "[-1]", "[{\"pid\":77}]", 1000);
 	taken("{}", "[0]", "", 1000);
-	taken("{\"processes\": [7]}", "[7]", "[]", 1000);
+	taken("{\"processes\": [7]}", "[0]", "[]", 1000);
 }
 
 static void
