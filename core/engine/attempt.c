@@ -89,14 +89,24 @@ enter_sending(struct engine_job *job, int64_t bytes)
 	job->deadline_ms += bytes > 0 ? (uint64_t)bytes * 1000 / ENGINE_SENDING_BYTES_A_SECOND : 0;
 }
 
+/* elsewhere: on a machine without the device. */
+static void
+enter_building(struct engine_job *job, bool elsewhere)
+{
+	enter_phase(job, PHASE_BUILDING);
+	if (elsewhere)
+		job->used.from_ms = 0;
+}
+
 static void
 on_attempt_event(struct inflight_job *inflight, const json_t *event)
 {
 	struct engine_job *job = CONTAINER_OF(inflight, struct engine_job, inflight);
 	const char *name = json_text_or_null(event, "event");
+	bool elsewhere = member_true(event, "elsewhere");
 	if (!name || job->state != JOB_ACTIVE || job->stop != STOP_NO)
 		return;
-	if (strcmp(name, "started") == 0)
+	if (strcmp(name, "started") == 0 && !elsewhere)
 		unit_health_usable(job);
 	if (strcmp(name, "sending") == 0)
 		enter_sending(job, member_int(event, "bytes"));
@@ -105,7 +115,7 @@ on_attempt_event(struct inflight_job *inflight, const json_t *event)
 	else if (strcmp(name, "waiting") == 0)
 		enter_phase(job, PHASE_WAITING);
 	else if (strcmp(name, "started") == 0 && job->phase == PHASE_WAITING)
-		enter_phase(job, PHASE_BUILDING);
+		enter_building(job, elsewhere);
 	else if (strcmp(name, "device") == 0)
 		enter_phase(job, PHASE_RUNNING);
 	json_t *shown = plan_redact_event(job->plan, event);

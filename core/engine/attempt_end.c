@@ -601,8 +601,10 @@ interpret(struct engine_job *job, const struct completion *completion, const jso
 		verdict_free(verdict);
 		return;
 	}
-	engine_unit_works(job->unit);
-	unit_health_usable(job);
+	if (!member_true(completion->json, "elsewhere")) {
+		engine_unit_works(job->unit);
+		unit_health_usable(job);
+	}
 	if (job->ranked && verdict->state == VERDICT_PASSED && json_array_size(unfit) == 0)
 		job->unit->fitness.scored_ms = clock_ms(job->engine->setup.clock);
 	keep_and_finish(job, verdict);

@@ -113,7 +113,7 @@ on_usage_stored(void *arg, const struct kettle_error *err)
 /*
  * The device milliseconds of an attempt, for all its units; one unit counts at most what the plan allows. The machine's
  * own figures come first: the time for which the job held the device, or, on a machine that the remote side chose for
- * the job, the time from receipt to end.
+ * the job, the time from receipt to end. Builds on a machine without the device take none.
  */
 static int64_t
 used_ms(const struct engine_job *job, const struct completion *completion)
@@ -121,6 +121,8 @@ used_ms(const struct engine_job *job, const struct completion *completion)
 	bool chosen = !job->unit->runner->ops->describe;
 	int64_t from = chosen ? completion->received_ns : member_int(completion->stamps, "device_ns");
 	int64_t to = completion->done_ns, ms = 0;
+	if (member_true(completion->json, "elsewhere"))
+		return 0;
 	if (to > 0)
 		ms = from > 0 && to > from ? (to - from) / 1000000 : 0;
 	else if (job->used.from_ms)

@@ -266,6 +266,8 @@ static void
 report(struct remote_job *job, const char *name)
 {
 	AUTO_JSON json_t *event = json_pack("{s:s, s:s}", "event", name, "job", job->ref);
+	if (job->part == REMOTE_FIRST && strcmp(name, "started") == 0)
+		json_object_set_new(event, "elsewhere", json_true());
 	job->remote->host->job_event(job->remote->host, job->ref, event);
 }
 
@@ -759,7 +761,8 @@ remote_progress(struct remote_job *job, const json_t *event)
 	remote_job_hold(job);
 	if (strcmp(name, "started") == 0) {
 		remote_running(job);
-	} else if (job->running && (strcmp(name, "waiting") == 0 || strcmp(name, "device") == 0)) {
+	} else if (job->running && job->part != REMOTE_FIRST &&
+			   (strcmp(name, "waiting") == 0 || strcmp(name, "device") == 0)) {
 		report(job, name);
 	} else if (job->running && strcmp(name, "step") == 0 && step && state) {
 		AUTO_JSON json_t *clean = json_pack("{s:s, s:s, s:s, s:s, s:b}", "event", "step", "job", job->ref, "step", step,

@@ -386,7 +386,7 @@ open_whole(const struct remote_job *job, struct remote_second *second, json_t **
 
 /*
  * Makes the first part's completion that of the job. Its machine is not the device's: the engine must not take it for
- * the model that scores are of.
+ * the model that scores are of, nor for a sign that the unit works, nor charge its time.
  */
 static void
 end_with_first(json_t *completion)
@@ -397,6 +397,7 @@ end_with_first(json_t *completion)
 		json_object_set(system, kept[i], json_object_get(json_object_get(completion, "system"), kept[i]));
 	if (json_object_get(completion, "system"))
 		json_object_set(completion, "system", system);
+	json_object_set_new(completion, "elsewhere", json_true());
 	json_array_each(json_object_get(completion, "outcomes"), outcome) {
 		(void)json_object_del(outcome, "outputs");
 		(void)json_object_del(outcome, "artifacts");

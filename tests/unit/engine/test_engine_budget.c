@@ -167,6 +167,39 @@ test_no_stamps(void **state)
 	assert_int_equal(stored_ms("alice"), 3000);
 }
 
+/* What builds in another place first, without the device, takes none; its runs do. */
+static void
+test_elsewhere(void **state)
+{
+	(void)state;
+	restart("forgetful", "{\"seconds_per_day\": 1000}");
+	(void)world_submit();
+	until(fake.count == 1);
+	fake_say(0, json_pack("{s:s}", "event", "waiting"));
+	fake_say(0, json_pack("{s:s, s:b}", "event", "started", "elsewhere", 1));
+	world_pass(3000);
+	fake_end(0, "lost");
+	until(fake.count == 1);
+	fake_say(0, json_pack("{s:s}", "event", "waiting"));
+	fake_say(0, json_pack("{s:s, s:b}", "event", "started", "elsewhere", 1));
+	world_pass(3000);
+	fake_say(0, json_pack("{s:s}", "event", "waiting"));
+	fake_say(0, json_pack("{s:s}", "event", "started"));
+	world_pass(2000);
+	fake_end(0, "lost");
+	until(fake.count == 1);
+	assert_int_equal(stored_ms(""), 2000);
+	world_pass(6000);
+	json_t *end = fake_completion(0, "done");
+	json_object_set_new(end, "elsewhere", json_true());
+	json_object_set_new(end, "stamps",
+		json_pack("{s:I, s:i, s:I}", "received_ns", (json_int_t)1000000000, "device_ns", 0, "done_ns",
+			(json_int_t)5000000000));
+	fake_end_with(0, end);
+	until(world.engine->in_flight == 0);
+	assert_int_equal(stored_ms(""), 2000);
+}
+
 /* A clock that is set back a little after midnight, and the name of the device in other letters, change no budget. */
 static void
 test_stays(void **state)
@@ -212,6 +245,7 @@ static const struct CMUnitTest tests[] = {
 	BUDGET_TEST(test_users),
 	BUDGET_TEST(test_counted),
 	BUDGET_TEST(test_no_stamps),
+	BUDGET_TEST(test_elsewhere),
 	BUDGET_TEST(test_stays),
 	BUDGET_TEST(test_none),
 };

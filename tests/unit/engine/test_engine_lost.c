@@ -285,6 +285,30 @@ test_unusable(void **state)
 	assert_int_equal(fixture_events(&world.c.f, "unit.quarantined"), 1);
 }
 
+/* What builds in another place first says nothing about the unit's own. */
+static void
+test_unusable_after_build(void **state)
+{
+	(void)state;
+	int64_t job = world_submit();
+	for (int trial = 0; trial < 2 * JOB_MAX_LOST_WITH_ENGINE; trial++) {
+		until(fake.count == 1);
+		fake_say(0, json_pack("{s:s}", "event", "waiting"));
+		fake_say(0, json_pack("{s:s, s:b}", "event", "started", "elsewhere", 1));
+		lose_as("unusable", "There is no such function.");
+		until(world.engine->in_flight == 0);
+		assert_shown("paused", "There is no such function.");
+	}
+	assert_int_equal(world_number("lost_with_engine", job), 1);
+	until(fake.count == 1);
+	json_t *end = fake_completion(0, "done");
+	json_object_set_new(end, "elsewhere", json_true());
+	fake_end_with(0, end);
+	until(world_job_is(job, "passed"));
+	assert_true(world_unit(0)->obstacles[UNIT_UNUSABLE].said_ns > 0);
+	assert_int_equal(fixture_events(&world.c.f, "unit.returned"), 0);
+}
+
 /* Where others pass in between, it is the job, which ends as what is lost without counting does. */
 static void
 test_unusable_for_one(void **state)
@@ -468,6 +492,7 @@ static const struct CMUnitTest tests[] = {
 	LOST_TEST(test_unreached),
 	LOST_TEST(test_unreached_in_time),
 	LOST_TEST(test_waits_go_on),
+	LOST_TEST(test_unusable_after_build),
 	LOST_TEST(test_unusable_for_one),
 };
 

@@ -242,6 +242,16 @@ last_event(void)
 	return json_text_or_empty(json_array_get(events, json_array_size(events) - 1), "event");
 }
 
+/* How many of its starts were in the other place, without the device, or in the unit's own. */
+static size_t
+starts(bool elsewhere)
+{
+	size_t count = 0;
+	json_array_each(job_reports(fake, "12.1", "events"), event)
+		count += member_is(event, "event", "started") && member_true(event, "elsewhere") == elsewhere;
+	return count;
+}
+
 /* ---- tests ---- */
 
 static void
@@ -261,6 +271,7 @@ test_two_parts(void **state)
 	give(built(3, "passed"));
 	wait_for(&sends, 2);
 	assert_string_equal(last_event(), "waiting");
+	assert_true(starts(true) == 1 && starts(false) == 0);
 	assert_true(releases == 1 && access(spool, F_OK) != 0);
 	AUTO_JSON json_t *second = open_sent(NAME);
 	const json_t *steps = json_object_get(json_object_get(second, "plan"), "steps");
@@ -274,7 +285,9 @@ test_two_parts(void **state)
 	assert_true(member_true(json_at(ended, "outputs.1", 9), "folder"));
 	assert_true(!json_object_get(json_array_get(steps, 2), "ended"));
 	give(json_pack("[{s:s}]", "step", "run"));
-	assert_int_equal(json_array_size(json_object_get(job_ends(fake, "12.1", "done"), "outcomes")), 1);
+	const json_t *completion = job_ends(fake, "12.1", "done");
+	assert_int_equal(json_array_size(json_object_get(completion, "outcomes")), 1);
+	assert_true(!json_object_get(completion, "elsewhere") && starts(true) == 1 && starts(false) == 1);
 	assert_int_equal(releases, 2);
 }
 
@@ -325,6 +338,7 @@ test_failures(void **state)
 	/* The machine that built is not the device's. */
 	AUTO_JSON json_t *system = json_pack("{s:{s:s}}", "tools", "g++", "12");
 	assert_true(json_equal(json_object_get(job_completion(fake, "12.1"), "system"), system));
+	assert_true(member_true(job_completion(fake, "12.1"), "elsewhere") && starts(false) == 0);
 	assert_true(sends == 1 && access(spool, F_OK) != 0);
 }
 
