@@ -408,10 +408,19 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 {
 	struct remote_job *job = arg;
 	(void)result;
+	if (err->code < 0 && job->phase != REMOTE_CLOSED && err->code != KETTLE_ECANCELED)
+		job->remote->host->log(job->remote->host, KETTLE_LOG_WARNING, "the handle of job %s could not be stored: %s",
+			job->ref, err->message);
+	remote_job_release(job);
+}
+
+static void
+on_new_stored(void *arg, const struct kettle_error *err, json_t *result)
+{
+	struct remote_job *job = arg;
+	(void)result;
 	if (job->phase != REMOTE_PACKING) {
-		if (err->code < 0 && job->phase != REMOTE_CLOSED && err->code != KETTLE_ECANCELED)
-			job->remote->host->log(job->remote->host, KETTLE_LOG_WARNING,
-				"the handle of job %s could not be stored: %s", job->ref, err->message);
+		; /* it has ended meanwhile */
 	} else if (job->cancelled) {
 		end_cancelled(job);
 	} else if (err->code < 0) {
@@ -429,26 +438,32 @@ on_stored(void *arg, const struct kettle_error *err, json_t *result)
 	remote_job_release(job);
 }
 
-void
-remote_store(struct remote_job *job)
+static void
+store(struct remote_job *job, kettle_answer stored)
 {
 	const struct kettle_host *host = job->remote->host;
 	if (job->phase >= REMOTE_ORPHANED || job->report)
 		return;
 	AUTO_FREE char *text = json_dumps(job->handle, JSON_COMPACT);
 	remote_job_hold(job);
-	if (host->job_handle(host, job->ref, text, on_stored, job) == 0)
+	if (host->job_handle(host, job->ref, text, stored, job) == 0)
 		return;
 	const struct kettle_error err = {.code = KETTLE_EUNAVAIL, .message = "the engine does not know the job."};
-	on_stored(job, &err, NULL);
+	stored(job, &err, NULL);
 }
 
-/* Stores the handle of a part that is to be sent. */
+void
+remote_store(struct remote_job *job)
+{
+	store(job, on_stored);
+}
+
+/* Stores the handle of a part, and then sends it; answers about handles of the part before may come still. */
 static void
 store_new(struct remote_job *job)
 {
 	json_object_set_new(job->handle, "at", json_integer(job->remote->host->utc_ms(job->remote->host)));
-	remote_store(job);
+	store(job, on_new_stored);
 }
 
 static void
@@ -469,15 +484,11 @@ on_packed(void *arg)
 		job->envelope = STEAL(packing->envelope);
 		job->envelope_size = packing->envelope_size;
 		store_new(job);
+	} else if (job->part == REMOTE_FIRST && !job->detached) { /* completed meanwhile */
+		remote_parts_forget(job);
 	}
 	remote_packing_free(packing);
 	remote_job_release(job);
-}
-
-static void
-log_again(const struct remote_job *job, const char *why)
-{
-	job->remote->host->log(job->remote->host, KETTLE_LOG_INFO, "job %s builds again where it runs: %s", job->ref, why);
 }
 
 void
@@ -502,24 +513,11 @@ remote_begin_second(struct remote_job *job, struct remote_second *second)
 	job->failures = job->invalid_answers = job->absent = job->unread = 0;
 	job->failing = job->most_ms = 0;
 	if (whole)
-		log_again(job, "what it has built is too large, or did not come back");
+		remote_parts_again(job, "what it has built is too large, or did not come back");
 	report(job, "waiting"); /* may lead to a cancel */
 	if (job->phase == REMOTE_PACKING)
 		store_new(job);
 	remote_job_release(job);
-}
-
-bool
-remote_send_whole(struct remote_job *job)
-{
-	if (!job->whole)
-		return false;
-	log_again(job, "with what it has built it is too large to be sent");
-	free(job->envelope);
-	job->envelope = STEAL(job->whole);
-	job->envelope_size = job->whole_size;
-	remote_wait(job, remote_now_ms(job->remote));
-	return true;
 }
 
 /* The hash that `recover` gets. */
@@ -597,7 +595,9 @@ remote_submit(void *self, const struct kettle_job *description, const json_t *pl
 	struct remote_packing *packing = remote_packing_new(description->unit, plan, unit);
 	struct remote_job *job = packing->job =
 		add_part(remote, description, hash, REMOTE_PACKING, packing->first ? unit : NULL);
-	job->handle = json_pack("{s:s}", "name", job->name);
+	/* The part under way stays where it is, whatever becomes of the configuration. */
+	job->handle = json_pack(
+		"{s:s, s:O*}", "name", job->name, "build", job->part == REMOTE_FIRST ? json_object_get(unit, "options") : NULL);
 	job->busy = 1;
 	rc = remote->host->work(remote->host, remote_pack, on_packed, packing, err);
 	if (rc < 0) {
@@ -618,13 +618,13 @@ remote_recover(void *self, const struct kettle_job *description, const char *han
 	if (remote_check(remote, err) < 0)
 		return err->code;
 	AUTO_FREE char *first_name = xasprintf("%s" REMOTE_BUILD, description->name);
-	AUTO_JSON json_t *unit = NULL;
 	bool building = member_is(stored, "name", first_name);
+	AUTO_JSON json_t *unit = building ? remote_parts_place(description->unit, json_object_get(stored, "build")) : NULL;
 	if ((!building && !member_is(stored, "name", description->name)) || !description->plan_hash ||
 		strlen(description->plan_hash) != 64)
 		return kettle_fail(err, KETTLE_ENOENT, "Its handle is not one of this runner and database.");
-	if (building && (!description->spool || remote_parts_unit(remote, description->unit, &unit, err) < 0 || !unit))
-		return kettle_fail(err, KETTLE_ENOENT, "It was built in another place, which its unit no longer names.");
+	if (building && (!description->spool || !unit))
+		return kettle_fail(err, KETTLE_ENOENT, "It builds in another place, and its handle does not say in which one.");
 	struct remote_job *job = add_part(remote, description, description->plan_hash, REMOTE_SUBMITTED, unit);
 	job->handle = STEAL(stored);
 	failpoint("remote.recover");

@@ -115,8 +115,12 @@ struct remote_job {
 	char *ref, *name;        /* name: of its part that is under way, if it has two */
 	char *spool;             /* NULL: artifacts are not kept */
 	char plan_hash[65];
-	json_t *unit;   /* its section */
-	json_t *handle; /* {"name", "at": ms since 1970, before it is sent}; the runner adds to it and calls remote_store */
+	json_t *unit; /* its section */
+	/*
+	 * {"name", "at": ms since 1970, before it is sent; of a first part "build": the options of its place}. The runner
+	 * adds to it and calls remote_store.
+	 */
+	json_t *handle;
 	char *envelope; /* the sealed plan, until remote_accepted; NULL: recovered job */
 	size_t envelope_size;
 	char *whole; /* of a second part: the same without what the first part has built; NULL: none */

@@ -32,6 +32,8 @@ void remote_step_recover(struct remote_job *job);
  * `build` is no table of options of a unit.
  */
 int remote_parts_unit(const struct remote *remote, const json_t *unit, json_t **ret_unit, struct kettle_error *err);
+/* The unit of a first part with these options, as its handle has them; NULL: they are none. New reference. */
+json_t *remote_parts_place(const json_t *unit, json_t *options);
 
 /* Sealing of a plan. */
 struct remote_packing {
@@ -70,5 +72,7 @@ struct remote_second {
  */
 int remote_parts_second(
 	const struct remote_job *job, json_t *completion, struct remote_second *ret_second, struct kettle_error *err);
+/* Logs that what the first part has built does not go on, and why. */
+void remote_parts_again(const struct remote_job *job, const char *why);
 /* Takes the job to its second part, which is then stored and sent. `second` is emptied. Loop thread. */
 void remote_begin_second(struct remote_job *job, struct remote_second *second);

@@ -70,6 +70,16 @@ find_option(const struct remote *remote, const char *name)
 	return NULL;
 }
 
+/* Without GPU, memory and what the machine must be: those of the unit's own place. */
+json_t *
+remote_parts_place(const json_t *unit, json_t *options)
+{
+	if (!json_is_object(options))
+		return NULL;
+	return json_pack("{s:O*, s:O*, s:O*, s:O}", "name", json_object_get(unit, "name"), "runner",
+		json_object_get(unit, "runner"), "sandbox", json_object_get(unit, "sandbox"), "options", options);
+}
+
 int
 remote_parts_unit(const struct remote *remote, const json_t *unit, json_t **ret_unit, struct kettle_error *err)
 {
@@ -95,9 +105,7 @@ remote_parts_unit(const struct remote *remote, const json_t *unit, json_t **ret_
 		if (option->required && !json_object_get(options, option->key))
 			return kettle_fail(err, KETTLE_EINVAL, "`build` of a unit needs `%s`.", option->key);
 	}
-	/* Without GPU, memory and what the machine must be: those of the unit's own place. */
-	*ret_unit = json_pack("{s:O*, s:O*, s:O*, s:O}", "name", json_object_get(unit, "name"), "runner",
-		json_object_get(unit, "runner"), "sandbox", json_object_get(unit, "sandbox"), "options", options);
+	*ret_unit = remote_parts_place(unit, options);
 	return 0;
 }
 
@@ -429,4 +437,23 @@ remote_parts_second(
 		end_with_first(completion);
 	}
 	return rc;
+}
+
+void
+remote_parts_again(const struct remote_job *job, const char *why)
+{
+	job->remote->host->log(job->remote->host, KETTLE_LOG_INFO, "job %s builds again where it runs: %s", job->ref, why);
+}
+
+bool
+remote_send_whole(struct remote_job *job)
+{
+	if (!job->whole)
+		return false;
+	remote_parts_again(job, "with what it has built it is too large to be sent");
+	free(job->envelope);
+	job->envelope = STEAL(job->whole);
+	job->envelope_size = job->whole_size;
+	remote_wait(job, remote_now_ms(job->remote));
+	return true;
 }

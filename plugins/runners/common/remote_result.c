@@ -25,6 +25,7 @@ struct opening {
 	char *path;  /* path to read again; NULL: only fd */
 	bool unread; /* it could not be read, perhaps only now */
 	bool large;  /* it is properly sealed, but larger than the limit */
+	bool full;   /* its files cannot be written here */
 	struct result_reader *reader;
 	size_t report_size;
 	json_t *completion;
@@ -69,6 +70,15 @@ take_result(void *arg, const void *data, size_t size, struct kettle_error *err)
 	struct opening *opening = arg;
 	int rc = result_reader_take(opening->reader, data, size, err);
 	opening->large = rc == KETTLE_ETOOBIG;
+	opening->full = rc == KETTLE_EIO;
+	return rc;
+}
+
+static int
+finish_result(struct opening *opening)
+{
+	int rc = result_reader_finish(opening->reader, &opening->completion, &opening->run, &opening->err);
+	opening->full = rc == KETTLE_EIO;
 	return rc;
 }
 
@@ -86,7 +96,7 @@ open_result(void *arg)
 		rc = sealed_open_stream(
 			job->key, SEALED_RESULT, &scope, &source, RESULT_PACKAGE_MAX, take_result, opening, &opening->err);
 	if (rc == 0)
-		rc = result_reader_finish(opening->reader, &opening->completion, &opening->run, &opening->err);
+		rc = finish_result(opening);
 	if (rc == 0 && outputs)
 		(void)remote_parts_second(job, opening->completion, &opening->second, &opening->err);
 	if (outputs)
@@ -111,6 +121,9 @@ on_opened(void *arg)
 		remote_step_wait(job);
 	} else if (opening->second.unkept) {
 		remote_lost(job, KETTLE_LOSS_UNREACHED, "It has built, and its whole plan is gone: %s", opening->err.message);
+	} else if (opening->full) {
+		remote_lost(job, KETTLE_LOSS_UNREACHED, "Its result from %s cannot be kept: %s", job->remote->side,
+			opening->err.message);
 	} else if (opening->err.code < 0) {
 		remote_lost(job, opening->large ? KETTLE_LOSS_PERMANENT : KETTLE_LOSS_NODE_FAULT,
 			"Its result from %s is void: %s", job->remote->side, opening->err.message);

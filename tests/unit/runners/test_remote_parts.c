@@ -4,9 +4,11 @@
 
 #include <kettle/testing.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -199,9 +201,9 @@ open_sent(const char *name)
 	return content;
 }
 
-/* The current part has ended with these outcomes; their artifacts lie in DIR/there. */
-static void
-give(json_t *outcomes_take)
+/* The sealed result of the current part with these outcomes; their artifacts lie in DIR/there. Its file. */
+static int
+make_result(json_t *outcomes_take)
 {
 	const struct sealed_scope scope = {current->name, HASH};
 	AUTO_JSON json_t *done = json_pack("{s:s, s:s, s:o, s:{s:s, s:i, s:{s:s}}}", "event", "done", "status", "done",
@@ -212,6 +214,14 @@ give(json_t *outcomes_take)
 	assert_int_equal(sealed_seal(current->key, SEALED_RESULT, &scope, packed, size, &sealed, &sealed_size, &err), 0);
 	int fd = memfd_create("result", MFD_CLOEXEC);
 	assert_true(fd >= 0 && write(fd, sealed, sealed_size) == (ssize_t)sealed_size);
+	return fd;
+}
+
+/* The current part has ended with these outcomes. */
+static void
+give(json_t *outcomes_take)
+{
+	int fd = make_result(outcomes_take);
 	remote_accepted(current);
 	remote_running(current);
 	remote_result(current, fd, NULL);
@@ -233,6 +243,49 @@ built(size_t size, const char *second)
 		"step", "build", "kind", "build", "state", "passed", "start_ns", 5, "stamps", "begun_ns", 4, "artifacts",
 		"name", "p", "size", (int)size, "sha256", sha256, "outputs", "path", "p", "mode", 0755, "size", (int)size,
 		"sha256", sha256, "path", "empty", "folder", 1, "step", "warm", "kind", "prepare", "state", second, "outputs");
+}
+
+/* Answers about handles, which the test gives. */
+static int handles;
+static struct {
+	kettle_answer answer;
+	void *arg;
+} kept_answers[2];
+
+static int
+keep_handle(const struct kettle_host *self, const char *ref, const char *handle, kettle_answer answer, void *arg)
+{
+	(void)self;
+	(void)ref;
+	(void)handle;
+	assert_true(handles < (int)ARRAY_SIZE(kept_answers));
+	kept_answers[handles].answer = answer;
+	kept_answers[handles++].arg = arg;
+	return 0;
+}
+
+static void
+answer_handle(size_t number)
+{
+	const struct kettle_error none = {0};
+	kept_answers[number].answer(kept_answers[number].arg, &none, NULL);
+}
+
+/* Work that the test lets begin. */
+static struct {
+	kettle_fn work, done;
+	void *arg;
+} kept_work;
+
+static int
+keep_work(const struct kettle_host *self, kettle_fn work, kettle_fn done, void *arg, struct kettle_error *ret_err)
+{
+	(void)self;
+	(void)ret_err;
+	kept_work.work = work;
+	kept_work.done = done;
+	kept_work.arg = arg;
+	return 0;
 }
 
 static const char *
@@ -416,7 +469,77 @@ test_options(void **state)
 	assert_int_equal(remote_capacity(&remote, unit, &slots, &prefetch, &err), 0);
 }
 
-/* The handle names the part; the place may be gone from the configuration. */
+/* The engine's own disk is full, which is no fault of the machine that built. */
+static void
+test_full_disk(void **state)
+{
+	(void)state;
+	struct rlimit before, small;
+	submit(spool);
+	int fd = make_result(built(200000, "passed"));
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){.rlim_cur = 50000, .rlim_max = before.rlim_max};
+	__sighandler_t signalled = signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	remote_accepted(current);
+	remote_result(current, fd, NULL);
+	const json_t *completion = job_ends(fake, "12.1", "lost");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	(void)signal(SIGXFSZ, signalled);
+	assert_true(member_is(completion, "loss", "unreached"));
+	assert_sentence(json_text_or_empty(completion, "error"));
+	assert_int_not_equal(access(spool, F_OK), 0);
+}
+
+static int
+has_no_job(void *arg)
+{
+	(void)arg;
+	return !remote.jobs;
+}
+
+/* The whole plan is written after its job has ended. */
+static void
+test_ends_while_packed(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *unit = make_unit(json_pack("{s:s}", "place", "cores")), *plan = make_plan(true);
+	const struct kettle_job job = describe(unit, spool);
+	struct kettle_host *host = (struct kettle_host *)remote.host;
+	const struct kettle_host before = *host;
+	host->work = keep_work;
+	assert_int_equal(remote_submit(&remote, &job, plan, &err), 0);
+	host->work = before.work;
+	remote_lost(remote_find(&remote, "12.1"), KETTLE_LOSS_NODE_FAULT, "It is over.");
+	assert_int_equal(host->work(host, kept_work.work, kept_work.done, kept_work.arg, &err), 0);
+	assert_int_equal(kettle_fake_run(fake, has_no_job, NULL, PATIENCE_MS), 0);
+	assert_int_not_equal(access(spool, F_OK), 0);
+}
+
+/* Answers about handles of the first part, which come late, do not send the second one. */
+static void
+test_late_handle(void **state)
+{
+	(void)state;
+	submit(spool);
+	int fd = make_result(built(3, "passed"));
+	struct kettle_host *host = (struct kettle_host *)remote.host;
+	const struct kettle_host before = *host;
+	handles = 0;
+	host->job_handle = keep_handle;
+	remote_accepted(current);
+	remote_store(current);
+	remote_running(current);
+	remote_result(current, fd, NULL);
+	wait_for(&handles, 2);
+	answer_handle(0);
+	assert_int_equal(sends, 1);
+	answer_handle(1);
+	assert_int_equal(sends, 2);
+	host->job_handle = before.job_handle;
+}
+
+/* The handle names the part and its place, which may be gone from the configuration. */
 static void
 test_recover(void **state)
 {
@@ -425,6 +548,13 @@ test_recover(void **state)
 	const struct kettle_job job = describe(unit, spool);
 	assert_int_equal(remote_recover(&remote, &job, "{\"name\": \"" NAME ".build\"}", &err), KETTLE_ENOENT);
 	assert_sentence(err.message);
+	submit(spool);
+	AUTO_FREE char *handle = xstrdup(json_string_value(job_reports(fake, "12.1", "handle")));
+	remote_detach(&remote, "12.1");
+	assert_int_equal(remote_recover(&remote, &job, handle, &err), 0);
+	AUTO_JSON json_t *options = json_pack("{s:s, s:[s]}", "place", "cores", "labels", "small");
+	assert_true(json_equal(json_object_get(current->unit, "options"), options));
+	remote_detach(&remote, "12.1");
 	assert_int_equal(remote_recover(&remote, &job, "{\"name\": \"" NAME "\"}", &err), 0);
 	remote_detach(&remote, "12.1");
 }
@@ -433,6 +563,7 @@ test_recover(void **state)
 
 static const struct CMUnitTest tests[] = {TEST(test_two_parts), TEST(test_too_large), TEST(test_whole_is_sent),
 	TEST(test_failures), TEST(test_failure_that_stops_nothing), TEST(test_lies), TEST(test_plan_is_gone),
-	TEST(test_one_part), TEST(test_nothing_of_the_submission), TEST(test_options), TEST(test_recover)};
+	TEST(test_one_part), TEST(test_nothing_of_the_submission), TEST(test_options), TEST(test_recover),
+	TEST(test_full_disk), TEST(test_ends_while_packed), TEST(test_late_handle)};
 
 UNIT_TESTS(test_remote_parts);
