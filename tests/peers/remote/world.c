@@ -291,7 +291,7 @@ world_open(struct world *world, const char *name, const void *data, size_t size)
 		return NULL;
 	}
 	struct attempt *owner = attempt->whole ? attempt->whole : attempt;
-	/* A kill would leave it to run for nobody. */
+	/* After a kill it would run without an engine that knows it. */
 	if (!owner->handle || (!attempt->whole && world_part(owner) != attempt))
 		world_fail(world, "%s was sent before its handle was committed", name);
 	const struct sealed_scope scope = {attempt->name, attempt->hash};
