@@ -210,7 +210,8 @@ report_remarks(const json_t *result, const json_t *device)
 	return json_array_size(list) > 0 ? STEAL(list) : NULL;
 }
 
-#define MAX_BUILT 1000000 /* results of compilers that are believed */
+#define MAX_BUILT 1000000   /* results of compilers that are believed */
+#define MAX_BUILT_TEXT 4000 /* bytes of what says so */
 
 const char *const report_built_kinds[] = {"extension", "graph", "triton", NULL};
 const char *const report_built_reasons[] = {"off", "missing", "version", "device", "import", "task", "value", "failed",
@@ -242,7 +243,10 @@ read_built(const json_t *given)
 json_t *
 report_built(const json_t *result)
 {
-	AUTO_JSON json_t *given = json_loads(json_text_or_empty(result, "built"), 0, NULL), *list = json_array();
+	const char *text = json_text_or_empty(result, "built");
+	if (strlen(text) > MAX_BUILT_TEXT)
+		return NULL;
+	AUTO_JSON json_t *given = json_loads(text, 0, NULL), *list = json_array();
 	json_array_each(given, one) {
 		json_t *read = json_array_size(list) < ARRAY_SIZE(report_built_kinds) - 1 ? read_built(one) : NULL;
 		if (read)

@@ -265,6 +265,12 @@ test_built(void **state)
 		if (text)
 			assert_string_equal(text, cases[i].read);
 	}
+	/* Behind spaces it is as right as before them, but too long to be read. */
+	for (int len = 4000; len <= 4001; len++) {
+		AUTO_JSON json_t *result = json_pack("{s:o}", "built", json_sprintf("%*s", len, cases[0].said));
+		AUTO_JSON json_t *built = report_built(result);
+		assert_int_equal(built != NULL, len == 4000);
+	}
 	AUTO_JSON json_t *none = json_object();
 	assert_null(report_built(none));
 	assert_null(report_built(NULL));
