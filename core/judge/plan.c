@@ -232,7 +232,10 @@ check_paths(const struct plan_step *step, const char *key, struct kettle_error *
 	return 0;
 }
 
-/* A build or prepare step gets nothing that is for runs: no cases, no secret, no device. */
+/*
+ * A build or prepare step has nothing that is for runs: no `cases`, no secret, no device. Cases of public runs may be among
+ * its inputs, as text.
+ */
 static int
 check_kind(const struct plan_step *step, const struct plan *runs, struct kettle_error *err)
 {
