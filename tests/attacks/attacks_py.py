@@ -10,6 +10,7 @@ of limits of time, and:
   once:     yes: its variants run at the same time, and nothing else but the honest one beside them
   device:   two: on a unit with two cores, alone
   imports:  a module that the interpreter must have, else it is skipped
+  preloads: a module that the warm interpreter has imported, where there is one
   rendered: yes: the report for people, too, must be free of what terminals obey
   says:     what it must print
   open:     why it is not prevented, as docs/tasks.md says: it gets this and must get nothing else
@@ -66,7 +67,8 @@ class Trial:
     def submit(self, bench, device, report="--json"):
         text = bench.fill(self.attack.text, self.variant)
         device = "BOTH" if "device" in self.head else device
-        return bench.start(self.name, text, self.task, self.mode, device, self.head.get("imports"), report, self.scales[0])
+        config = self.head.get("imports") or self.head.get("preloads")
+        return bench.start(self.name, text, self.task, self.mode, device, config, report, self.scales[0])
 
 
 class Bench(attacks.Bench):
@@ -75,8 +77,9 @@ class Bench(attacks.Bench):
     BOARDS, LIMITS, FIRST_LIMITS = ("task_py", "task_single", "task_field"), LIMITS, FIRST_LIMITS
 
     def languages(self):
-        """Each run has a kettle-exec of its own, and so a warm interpreter, which has only what the board imports: nothing."""
-        return {"py": {"python": PYTHON, "preload": []}}
+        """Each run has a kettle-exec of its own, and so a warm interpreter. In the gate that has only what the board imports, nothing,
+        but for attacks that say otherwise."""
+        return {"py": {"python": PYTHON, "preload": ["numpy"] if sizes.EVERYTHING else []}}
 
     def devices(self):
         cores = sorted(os.sched_getaffinity(0))

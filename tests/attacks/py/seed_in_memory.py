@@ -4,6 +4,7 @@
 #        collector, the modules, the frames, and byte by byte in its own memory.
 # expect: passed
 # mode: ranked
+# preloads: numpy
 import ctypes
 import gc
 import os
