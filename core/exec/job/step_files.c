@@ -517,7 +517,8 @@ step_files_collect(void *arg)
 		collect_step_outputs(step, &step->plan->artifacts, artifacts, OUTPUTS_ARTIFACTS, &step->artifacts.manifest);
 	if (rc == 0 && step->collect)
 		rc = collect_step_outputs(step, &step->plan->outputs, step->kept, kind, &step->outputs);
-	if (rc == 0 && step->collect && step->plan->cache && known)
+	/* Another exit status that passes says that the step may leave more another time. */
+	if (rc == 0 && step->collect && step->plan->cache && known && step->processes[0].process.report.exit_status == 0)
 		step_files_store(step);
 	if (rc == 0 && step->collect)
 		return_outputs(step);
