@@ -230,6 +230,16 @@ def cpu_cache(folder):
             equal(int(x.one(shell("echo $KETTLE_CPU_CACHE", limits=limits))["stdout"]["text"]), flushed)
 
 
+def told_limits(folder):
+    """A prepare step knows its limits, of its plan or lower ones of exec.yml; a run does not"""
+    script = "echo $KETTLE_LIMIT_WALL $KETTLE_LIMIT_CPU $KETTLE_LIMIT_MEMORY $KETTLE_LIMIT_DISK"
+    for most, limits, told in (({}, {"wall": 200, "cpu": 90.5}, f"200 90.5 {4 << 30} {1 << 30}"),
+                               ({"wall": 100.5, "memory": 3 << 28, "disk": 1 << 29}, {"wall": 200, "cpu": 90}, f"100.5 90 {3 << 28} {1 << 29}")):
+        with Exec(folder, config={"limits": most}) as x:
+            equal(x.one(shell(script, kind="prepare", limits=limits))["stdout"]["text"], told + "\n")
+            equal(x.one(shell(script))["stdout"]["text"], "\n")
+
+
 def memory(folder):
     """A run has what its plan says, else its unit's, else its share of the machine; more than there is is refused"""
     over = "exec %s -c 'import sys, time; x = b\"x\" * int(sys.argv[1]); time.sleep(%d)' %%d" % (sys.executable, PATIENCE)
@@ -491,5 +501,5 @@ def tools(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([passes_and_fails, needs_and_skips, inputs, missing_inputs, sandboxed, result_channel, urgent_bytes, outputs, artifacts, limits, memory, cpu_cache, starved,
+    sys.exit(main([passes_and_fails, needs_and_skips, inputs, missing_inputs, sandboxed, result_channel, urgent_bytes, outputs, artifacts, limits, memory, cpu_cache, told_limits, starved,
                    machine_limits, missing_tool, prepare, prepared_folder, prepare_keys, secrets, secrets_by_descriptor, absolute_tools, left_behind, referee_and_solver, pinned, tools]))

@@ -270,6 +270,9 @@ test_precompile(void **state)
 		plans_expect(made, "precompile", "argv", argv);
 		assert_string_equal(text_at(step, "kind"), "prepare");
 		assert_null(at(step, "device"));
+		/* What ended before its time passes, and is not kept. */
+		assert_int_equal(json_array_size(at(at(step, "pass"), "exit")), 2);
+		assert_true(json_is_true(at(step, "cache")));
 		assert_string_equal(text_at(at(at(plans_step(made, "test"), "inputs"), "out/cache"), "step"), "precompile");
 		assert_int_equal(json_array_size(at(plans_step(made, "test"), "needs")), 0);
 	}

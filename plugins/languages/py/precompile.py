@@ -4,9 +4,10 @@ precompile.py FILE BACKEND:ARCH:WIDTH NAME SECONDS BYTES
 
 Calls custom_kernel once for each public case with tensors that have shapes and types, but no memory (torch's fake tensors), while launches
 of Triton's kernels and graphs of torch.compile only compile. What that leaves in the caches of compilers below out/cache, the runs find
-by the same keys. NAME: the GPU's, as torch says it, or "-". A child does all of it, within SECONDS and BYTES of memory; this process
-only watches, and ends with 0: what was not compiled, the runs compile. What was left out, and why, is in out/cache/kettle/left, a word or
-"KIND WORD" a line, for built.py.
+by the same keys. NAME: the GPU's, as torch says it, or "-". A child does all of it, within SECONDS and BYTES of memory, and within three
+quarters of what kettle-exec gives the step (KETTLE_LIMIT_*); this process only watches, and ends with 0, or, where the child did not end
+by itself, with 75: another time more may be compiled. What was not, the runs compile. What was left out, and why, is in
+out/cache/kettle/left, a word or "KIND WORD" a line, for built.py.
 """
 import os
 import select
@@ -19,8 +20,10 @@ CASES = os.path.join(".kettle", "cases")
 MAX_CASES, MAX_CONFIGS = 40, 40  # cases; configurations of one autotuned kernel
 MAX_WRITTEN, MAX_FILES = 1 << 29, 40000  # bytes and files in the job's folder and in that for temporary files
 MAX_OUTPUT = 1 << 16
+ENDED = 75  # exit status where the child did not end by itself
 MAX_BUSY = 4  # how many times as long it may take at most where other work has the cores
 EVERY = 0.1  # seconds between two looks at the child
+MAX_END = 60  # seconds of the step's limit that are for its end
 
 # By compute capability: threads and bytes of shared memory of a multiprocessor, and bytes that a block may use of these.
 CAPABILITIES = {(7, 0): (2048, 98304, 98304), (7, 5): (1024, 65536, 65536), (8, 0): (2048, 167936, 166912),
@@ -54,8 +57,8 @@ def left(*words):
         file.write(" ".join(words) + "\n")
 
 
-def is_over(folders):
-    """Whether more has been written there than a step may keep."""
+def is_over(folders, most):
+    """Whether more has been written there than so many bytes, or more files than a step may keep."""
     size = files = 0
     for folder in folders:
         for place, _, names in os.walk(folder):
@@ -65,38 +68,61 @@ def is_over(folders):
                 except OSError:  # it has gone
                     pass
                 files += 1
-            if size > MAX_WRITTEN or files > MAX_FILES:
+            if size > most or files > MAX_FILES:
                 return True
     return False
 
 
-def memory_of(group):
-    """Bytes that the processes of a group have in memory; what they share counts for each."""
-    pages = 0
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as file:
-                fields = file.read().rpartition(")")[2].split()
-            if int(fields[2]) == group:
-                pages += int(fields[21])
-        except (OSError, IndexError, ValueError):
-            pass
-    return pages * os.sysconf("SC_PAGE_SIZE")
+class Group:
+    """The processes of a group, as they have been seen."""
+
+    def __init__(self, number):
+        self.number, self.memory, self.cpu, self.waited, self.waits, self.seen = number, 0, 0, 0, {}, time.monotonic()
+
+    def look(self):
+        """Bytes that they have in memory (what they share counts for each), seconds of CPU time that they and those that they waited for
+        have used, and seconds for which a thread could have run, but other work had the cores."""
+        pages = ticks = more = 0
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as file:
+                    fields = file.read().rpartition(")")[2].split()
+                if int(fields[2]) == self.number:
+                    pages += int(fields[21])
+                    ticks += sum(map(int, fields[11:15]))
+                    more += self.waits_of(name)
+            except (OSError, IndexError, ValueError):
+                pass
+        now = time.monotonic()
+        self.memory, self.cpu = pages * os.sysconf("SC_PAGE_SIZE"), ticks / os.sysconf("SC_CLK_TCK")
+        # Threads that wait at the same time lose it once.
+        self.waited, self.seen = self.waited + min(more, now - self.seen), now
+
+    def waits_of(self, process):
+        """Seconds for which the threads of a process have waited so since the last look."""
+        more = 0
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{thread}/schedstat", encoding="ascii") as file:
+                waited = int(file.read().split()[1]) / 1e9
+            more += max(waited - self.waits.get(thread, 0), 0)
+            self.waits[thread] = waited
+        return more
 
 
-def waited(process):
-    """Seconds for which a process could have run, but other work had the cores."""
-    try:
-        with open(f"/proc/{process}/schedstat", encoding="ascii") as file:
-            return int(file.read().split()[1]) / 1e9
-    except (OSError, IndexError, ValueError):
-        return 0
+class Limits:
+    """What an attempt may take: what the plan says, or less where kettle-exec gives the step less."""
+
+    def __init__(self, seconds, most):
+        given = {name: float(os.environ.pop(f"KETTLE_LIMIT_{name}", "inf")) for name in ("WALL", "CPU", "MEMORY", "DISK")}
+        self.busy = min(MAX_BUSY * seconds, given["WALL"] - min(given["WALL"] / 4, MAX_END))
+        self.seconds, self.cpu = min(seconds, self.busy), given["CPU"] * 3 / 4
+        self.memory, self.written = min(most, given["MEMORY"] * 3 / 4), min(MAX_WRITTEN, given["DISK"] * 3 / 4)
 
 
-def watch(child, output, seconds, most):
+def watch(child, output, limits):
     """Until the child ends or exceeds a limit. Returns the word for what it has exceeded, or None, and the end of what it printed."""
     begun = looked = time.monotonic()
-    printed, word, folders = b"", None, (".", os.environ.get("TMPDIR", "."))
+    printed, word, folders, group = b"", None, (".", os.environ.get("TMPDIR", ".")), Group(child)
     while word is None:
         ready, _, _ = select.select([output], [], [], EVERY)
         more = os.read(output, 1 << 16) if ready else b""
@@ -105,11 +131,12 @@ def watch(child, output, seconds, most):
         if ready and not more or not ready and os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             break
         now = time.monotonic()
-        if now > begun + seconds and now > begun + min(waited(child) + seconds, MAX_BUSY * seconds):
-            word = "time"
-        elif now > looked + EVERY:
+        if now > looked + EVERY:
             looked = now
-            word = "disk" if is_over(folders) else "memory" if memory_of(child) > most else None
+            group.look()
+            word = "disk" if is_over(folders, limits.written) else "memory" if group.memory > limits.memory else None
+        if group.cpu > limits.cpu or now > begun + min(group.waited + limits.seconds, limits.busy):
+            word = word or "time"
     return word, printed
 
 
@@ -124,6 +151,7 @@ def clear():
 def main():
     place_caches()
     _, submission, target, name, seconds, most = sys.argv
+    limits = Limits(float(seconds), int(most))
     output, end = os.pipe()
     child = os.fork()
     if child == 0:
@@ -137,7 +165,7 @@ def main():
         os.setpgid(child, child)  # the child does the same: it must be so for both
     except OSError:
         pass
-    word, printed = watch(child, output, float(seconds), int(most))
+    word, printed = watch(child, output, limits)
     os.killpg(child, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     sys.stderr.write(printed.decode("utf-8", "replace"))
@@ -145,6 +173,7 @@ def main():
         clear()
     if word or status != 0:
         left(word or "died")
+        sys.exit(ENDED)
 
 
 # ---- The process that compiles ----

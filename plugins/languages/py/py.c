@@ -37,6 +37,7 @@
 #define PREPARE_ID "prepare"
 #define PRECOMPILE_SECONDS 240 /* of the attempt; four times as many on a busy machine, and further ones for its end */
 #define PRECOMPILE_ENDS 60
+#define PRECOMPILE_ENDED 75 /* exit status where the attempt did not end by itself: that is not kept */
 #define PRECOMPILE_CPU 3600
 #define PRECOMPILE_MEMORY (INT64_C(4) << 30) /* where the task names none; the attempt ends at three quarters of it */
 #define HEADER "extension.h.gch"             /* below out/ */
@@ -88,7 +89,7 @@ static const struct kettle_option options[] = {
 		.default_value = "false",
 		.help =
 			"Whether a separate step without the GPU compiles what a submission for a GPU compiles at its first call, "
-			"with Triton or torch.compile, as far as that can be; not measured on a GPU."},
+			"with Triton or torch.compile, as far as that can be. This is not measured on a GPU."},
 	{.key = "interpret",
 		.type = KETTLE_OPTION_BOOL,
 		.default_value = "false",
@@ -304,11 +305,11 @@ precompile_step(const struct plan_builder *builder)
 		builder->request->submission, builder->precompiles, architecture_name(builder->request->device));
 	json_array_append_new(argv, json_sprintf("%d", PRECOMPILE_SECONDS));
 	json_array_append_new(argv, json_sprintf("%" JSON_INTEGER_FORMAT, memory / 4 * 3));
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:{s:I, s:i, s:i}, s:[s], s:[s, s, s], s:b}", "id",
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:{s:I, s:i, s:i}, s:[s], s:[s, s, s], s:b, s:{s:[i, i]}}", "id",
 		EXPLAIN_PRECOMPILE, "kind", "prepare", "title", "compile without the GPU", "argv", argv, "env",
 		make_environment(builder, NULL), "inputs", inputs, "limits", "memory", memory, "wall",
 		4 * PRECOMPILE_SECONDS + PRECOMPILE_ENDS, "cpu", PRECOMPILE_CPU, "outputs", CACHE, "toolchain", "g++", "ninja",
-		"nvcc", "cache", 1);
+		"nvcc", "cache", 1, "pass", "exit", 0, PRECOMPILE_ENDED);
 }
 
 static const char *const ncu_files[] = {"profile.ncu-rep", "ncu-details.txt", "ncu-details.csv", NULL};
