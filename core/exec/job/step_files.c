@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sysexits.h>
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
@@ -517,8 +518,9 @@ step_files_collect(void *arg)
 		collect_step_outputs(step, &step->plan->artifacts, artifacts, OUTPUTS_ARTIFACTS, &step->artifacts.manifest);
 	if (rc == 0 && step->collect)
 		rc = collect_step_outputs(step, &step->plan->outputs, step->kept, kind, &step->outputs);
-	/* Another exit status that passes says that the step may leave more another time. */
-	if (rc == 0 && step->collect && step->plan->cache && known && step->processes[0].process.report.exit_status == 0)
+	/* EX_TEMPFAIL, where it passes, says that the step may leave more another time. */
+	known = known && step->processes[0].process.report.exit_status != EX_TEMPFAIL;
+	if (rc == 0 && step->collect && step->plan->cache && known)
 		step_files_store(step);
 	if (rc == 0 && step->collect)
 		return_outputs(step);
