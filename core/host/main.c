@@ -12,7 +12,6 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,24 +69,6 @@ receive(int fds[FDS_MAX])
 	return (int)count;
 }
 
-/* Puts the descriptors in their places, and closes the other places. */
-static int
-take_places(const struct sandbox_prepared_run *described, const int *fds)
-{
-	bool used[SANDBOX_PREPARED_FD] = {false};
-	for (uint32_t i = 0; i < described->fds; i++) {
-		int target = described->targets[i];
-		if (target < 0 || target >= SANDBOX_PREPARED_FD || dup2(fds[i], target) < 0)
-			return -1;
-		used[target] = true;
-		close(fds[i]);
-	}
-	for (int fd = 0; fd < SANDBOX_PREPARED_FD; fd++)
-		if (!used[fd])
-			close(fd);
-	return 0;
-}
-
 /* Returns a list of `count` texts, which NULL ends; *at: behind them. NULL: there are fewer. */
 static char **
 list_texts(uint32_t count, char **at, const char *end)
@@ -116,7 +97,8 @@ take_run(const int *fds, int count)
 		return NULL;
 	const struct sandbox_prepared_run *described = (const void *)file;
 	char *at = file + sizeof(*described), *end = file + facts.st_size;
-	if (described->fds >= FDS_MAX || (int)described->fds + 1 != count || take_places(described, fds + 1))
+	if (described->fds >= FDS_MAX || (int)described->fds + 1 != count ||
+		sandbox_prepared_take_places(described->targets, described->fds, fds + 1))
 		return NULL;
 	close(fds[0]);
 	char **argv = list_texts(described->argc, &at, end), **envp = list_texts(described->envc, &at, end);

@@ -378,24 +378,6 @@ hold_numbers(int socket, bool executes)
 	return 0;
 }
 
-/* Puts the descriptors of a run in the places that are held for them, and closes the other places. */
-static int
-take_places(const struct sandbox_plan *plan, const int *fds)
-{
-	bool used[SANDBOX_PREPARED_FD] = {false};
-	for (size_t i = 0; i < plan->fds_count; i++) {
-		int target = plan->fd_targets[i];
-		if (target >= SANDBOX_PREPARED_FD || dup2(fds[i], target) < 0)
-			return -1;
-		used[target] = true;
-		close(fds[i]);
-	}
-	for (int fd = 0; fd < SANDBOX_PREPARED_FD; fd++)
-		if (!used[fd])
-			close(fd);
-	return 0;
-}
-
 static const char *
 enter_ahead(struct sandbox_plan *plan, int socket, int ruleset, bool executes)
 {
@@ -432,7 +414,7 @@ prepared_main(struct sandbox_plan *plan, int socket, int ruleset, const struct s
 		sandbox_message_receive(SANDBOX_PREPARED_FD, &byte, 1, 0, fds, &count) != 1)
 		_exit(PAYLOAD_FAILED);
 	close(SANDBOX_PREPARED_FD);
-	if (count != plan->fds_count || take_places(plan, fds))
+	if (count != plan->fds_count || sandbox_prepared_take_places(plan->fd_targets, (uint32_t)plan->fds_count, fds))
 		failed = "pass on the descriptors";
 	else if (chdir(plan->directory))
 		failed = "enter the folder";
@@ -577,7 +559,10 @@ sandbox_payload_resume_prepared(struct sandbox_plan *plan, const int *fds, size_
 		if (got == 1 && byte == SANDBOX_PREPARED_BEGINS)
 			note_start(plan);
 	}
-	return plan->result.started ? parked->pid : sandbox_plan_failed(plan, "use a prepared process", NULL);
+	if (plan->result.started)
+		return parked->pid;
+	errno = ESRCH; /* it has ended */
+	return sandbox_plan_failed(plan, "use a prepared process", NULL);
 }
 
 pid_t

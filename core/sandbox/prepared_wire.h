@@ -16,7 +16,9 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #define SANDBOX_PREPARED_VARIABLE "KETTLE_PREPARED_FD"
 #define SANDBOX_PREPARED_FD 32 /* all descriptors of a run have lower numbers */
@@ -28,3 +30,21 @@ struct sandbox_prepared_run {
 	int32_t targets[SANDBOX_PREPARED_FD];
 	char directory[64];
 };
+
+/* Puts descriptors of a run in their places, and closes them and the other places. -1: one has no place. */
+static inline int
+sandbox_prepared_take_places(const int32_t *targets, uint32_t count, const int *fds)
+{
+	bool used[SANDBOX_PREPARED_FD] = {false};
+	for (uint32_t i = 0; i < count; i++) {
+		int target = targets[i];
+		if (target < 0 || target >= SANDBOX_PREPARED_FD || dup2(fds[i], target) < 0)
+			return -1;
+		used[target] = true;
+		(void)close(fds[i]);
+	}
+	for (int fd = 0; fd < SANDBOX_PREPARED_FD; fd++)
+		if (!used[fd])
+			(void)close(fd);
+	return 0;
+}

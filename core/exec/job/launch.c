@@ -529,6 +529,7 @@ find_prepared(struct step_process *process, struct sandbox_config *config)
 	const struct strings none = {0};
 	struct prepared_origin origin = {NULL, &none};
 	struct sandbox *found = NULL;
+	config->group = step->group;
 	if (!step->unprepared)
 		origin = (struct prepared_origin){process->warm.process, &process->early};
 	if (step->plan->device > 0 && process == STEP_SOLVER(step)) {
@@ -591,7 +592,6 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		.sandbox.nice = on_device ? 0 : BUILD_NICE,
 		.sandbox.machine = exec->machine,
 		.sandbox.warm = warm_sandbox(process->warm.process),
-		.sandbox.group = step->group,
 		.wall_ns = process->limits.wall,
 		.output_limit = process->limits.output,
 		.result = find_channel(step, index),

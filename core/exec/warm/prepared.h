@@ -37,8 +37,9 @@ bool prepared_await(struct warm *warm, const struct prepared_origin *origin, con
 void prepared_cancel(struct prepared_waiter *wait);
 /*
  * A run on these GPUs begins, and uses them until prepared_end_use: returns a prepared sandbox for it, which the caller
- * resumes and frees, or NULL, and remembers what to prepare for such runs. Ends those that are in the way of the run. *group: that of the run's
- * processes, of which none has begun, or NULL; a prepared sandbox of such a run has one already, which takes its place.
+ * resumes and frees, or NULL, and remembers what to prepare for such runs. Ends those that are in the way of the run.
+ * *group: that of the run's processes, of which none has begun, or NULL; a prepared sandbox of such a run has one
+ * already, which takes its place.
  */
 struct sandbox *prepared_take(struct warm *warm, const struct prepared_origin *origin, const struct strings *gpus,
 	const struct sandbox_config *config, struct sandbox_group **group);

@@ -120,9 +120,8 @@ void warm_after_start(struct warm_process *process);
 /*
  * Describes all processes: [{"tool", "modules", "recipes", "absent": recipes for which nothing is installed, "state":
  * "starting", "ready" or "failed", "memory": bytes of its own, and of its image if that is in memory, "disk": bytes
- * that its recipes compiled, "runs": that began with it, "prepared": copies that have opened a GPU and wait for a run}]; one
- * entry for all kettle-hosts that wait.
- * NULL is allowed. New reference.
+ * that its recipes compiled, "runs": that began with it, "prepared": copies that have opened a GPU and wait for a run}];
+ * one entry for all kettle-hosts that wait. NULL is allowed. New reference.
  */
 json_t *warm_describe(const struct warm *warm);
 /* The sentences of its `error` events; if there are many, the last ones. NULL is allowed. New reference. */

