@@ -5,17 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <jansson.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/io.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "exec/sealed/sealed_run.h"
 #include "exec/serve/serve.h"
 

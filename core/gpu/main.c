@@ -4,13 +4,8 @@
 #include <config.h>
 
 #include <getopt.h>
-#include <jansson.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "gpu/gpu.h"
 
 enum { EXIT_READ = 0, EXIT_USAGE = 2, EXIT_UNABLE = 3 };

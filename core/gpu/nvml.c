@@ -8,10 +8,7 @@
 
 #include "gpu/gpu.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 
 typedef void *gpu_handle;
 

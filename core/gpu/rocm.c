@@ -11,14 +11,8 @@
 #include "gpu/gpu.h"
 
 #include <dirent.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #define MEMORY_VRAM 0
 #define COMPONENT_DRIVER 0

@@ -14,22 +14,19 @@
 #include "http/http_internal.h"
 
 #if KETTLE_HAVE_HTTP
+#include "base/base.h"
 #include "http/transfer.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/certificates.h"
-#include "base/cleanup.h"
 #include "base/times.h"
-#include "base/xalloc.h"
 
 /* ---- libcurl, loaded when it is first needed ---- */
 

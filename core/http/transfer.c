@@ -14,18 +14,14 @@
 #if KETTLE_HAVE_HTTP
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/hash.h"
 #include "base/times.h"
-#include "base/xalloc.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 

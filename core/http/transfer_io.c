@@ -6,12 +6,9 @@
 
 #if KETTLE_HAVE_HTTP
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #define REDIRECT_BODY_MAX (64u << 10) /* bytes that are read, so that the connection can be reused */
 

@@ -9,10 +9,7 @@
 
 #include "profile/profile.h"
 
-#include <stdint.h>
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 
 #define WIDTH 1200.0
 #define SIDE 10.0     /* empty, left and right */

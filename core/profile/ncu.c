@@ -3,16 +3,11 @@
 #include <config.h>
 
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 #include "profile/profile.h"
 
 /* ---- Nsight Compute's details page as text ---- */

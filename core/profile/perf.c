@@ -12,16 +12,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/line.h"
-#include "base/xalloc.h"
 #include "profile/profile.h"
 
 /* ---- what `perf stat -x ;` counted, as text ---- */

@@ -5,10 +5,8 @@
 #include "profile/profile.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 
 #define TROUBLE_MAX 1000 /* bytes of the sentence */

@@ -4,18 +4,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/file_name.h"
 #include "base/io.h"
-#include "base/xalloc.h"
 #include "profile/profile.h"
 
 /* ---- the time of each kernel, from the traces of rocprofv3 ---- */

@@ -4,11 +4,7 @@
 
 #include "profile/profile.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #define PERF_ITSELF "perf" /* the name in samples between perf's start and the program's */
 

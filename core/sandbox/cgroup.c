@@ -28,8 +28,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -38,9 +36,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/xalloc.h"
 #include "sandbox/protections.h"
 
 #define CGROUP_BASE "kettle"

@@ -7,13 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "sandbox/notify.h"
 
 #define EPOLL_WATCHES_MAX 65536 /* of a run */

@@ -27,8 +27,6 @@
 #include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <signal.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -38,9 +36,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/io.h"
-#include "base/xalloc.h"
 #include "sandbox/landlock.h"
 #include "sandbox/message.h"
 #include "sandbox/prepared_wire.h"

@@ -4,11 +4,8 @@
 
 #include "sandbox/protections.h"
 
-#include <stdbool.h>
-#include <string.h>
-
+#include "base/base.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
 
 static const struct {
 	const char *name, *meaning, *how;

@@ -23,17 +23,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <mntent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "sandbox/copy_tree.h"
 #include "sandbox/proc.h"
 

@@ -8,19 +8,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/io.h"
 #include "base/times.h"
-#include "base/xalloc.h"
 #include "sandbox/init.h"
 #include "sandbox/message.h"
 #include "sandbox/prepared_wire.h"

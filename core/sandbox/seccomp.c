@@ -20,10 +20,6 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -33,8 +29,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #define SECCOMP_ADDR_NO_RANDOMIZE 0x0040000u
 #define SECCOMP_PERSONALITY_QUERY 0xffffffffu

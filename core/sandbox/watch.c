@@ -25,15 +25,13 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "sandbox/cgroup.h"
 
 #define WATCH_OFF_MS 100     /* interval without namespaces, which reads all processes of the machine */

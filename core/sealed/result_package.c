@@ -6,17 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/json_access.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 
 #define MAX_VERSION 64 /* characters that are shown of another side's version */
 

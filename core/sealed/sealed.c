@@ -8,15 +8,12 @@
 #include <limits.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <stdbool.h>
-#include <string.h>
 #include <zlib.h>
 
+#include "base/base.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/contents.h"
 #include "base/hash.h"
-#include "base/xalloc.h"
 
 #define MAGIC "KTLE1\n"
 #define MAGIC_SIZE (sizeof(MAGIC) - 1)

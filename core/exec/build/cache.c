@@ -7,16 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #define CACHE_VERSION 1
 #define KEY_LENGTH (DIGEST_HEX_SIZE - 1)

@@ -4,15 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/build/build.h"
 
 /* ---- periods of time that may overlap, and their total ---- */

@@ -13,17 +13,14 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/build/build.h"
 #include "sandbox/record.h"
 

@@ -5,13 +5,10 @@
 #include "exec/context/exec_context.h"
 
 #include <dirent.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "exec/machine/machine.h"
 #include "exec/plan/plan.h"
 #include "exec/warm/prepared.h"

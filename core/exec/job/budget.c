@@ -8,13 +8,9 @@
  */
 #include <config.h>
 
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/base.h"
 #include "base/bounded_json.h"
-#include "base/cleanup.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 
 _Static_assert(BUDGET_BYTES + (4u << 20) <= BOUNDED_JSON_RESULT_BYTES && BUDGET_VALUES + 100000 <= BOUNDED_JSON_RESULT,

@@ -15,14 +15,11 @@
 #include <config.h>
 
 #include <assert.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
 #include "base/gpu_fitness.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 #include "exec/machine/machine.h"
 

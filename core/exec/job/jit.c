@@ -13,16 +13,13 @@
  */
 #include <config.h>
 
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/base.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 #include "exec/tools/tools.h"
 

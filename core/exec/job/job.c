@@ -15,17 +15,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/list.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 #include "exec/machine/machine.h"
 

@@ -5,19 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/installed.h"
 #include "base/io.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 #include "exec/tools/tools.h"
 

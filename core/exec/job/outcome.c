@@ -2,10 +2,7 @@
 /* The outcome of a step: whether it passed, and the object that says so. */
 #include <config.h>
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/text.h"
 #include "exec/job/job_internal.h"
 #include "exec/util/json_writer.h"

@@ -4,13 +4,9 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/job/job.h"
 #include "exec/job/job_internal.h"
 #include "exec/machine/machine.h"

@@ -9,14 +9,11 @@
  */
 #include <config.h>
 
-#include <string.h>
 #include <sys/statvfs.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 
 #define OWN_JOB "shared"

@@ -14,15 +14,11 @@
 #include <config.h>
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 #include "exec/util/json_writer.h"
 

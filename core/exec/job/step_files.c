@@ -3,15 +3,13 @@
 #include <config.h>
 
 #include <fcntl.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sysexits.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/job/job_internal.h"
 #include "exec/tools/tools.h"
 

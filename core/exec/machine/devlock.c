@@ -13,16 +13,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/list.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #define NAME_MAX_KEPT 100
 

@@ -4,20 +4,15 @@
 
 #include "exec/machine/machine.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/installed.h"
-#include "base/json_access.h"
 #include "base/renamed_keys.h"
 #include "base/schema.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 #include "base/yaml.h"
 
 extern const char exec_schema_text[];

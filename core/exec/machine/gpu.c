@@ -9,16 +9,12 @@
 
 #include "exec/machine/machine.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/gpu_fitness.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #define HELPER "kettle-gpu"
 

@@ -11,11 +11,9 @@
 
 #include <glob.h>
 #include <kettle/error.h>
-#include <stdbool.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/text.h"
 
 /* The nodes that every GPU of NVIDIA needs besides its own. */

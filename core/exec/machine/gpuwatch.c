@@ -5,11 +5,9 @@
 #include "exec/machine/machine.h"
 
 #include <poll.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/gpu_fitness.h"
-#include "base/json_access.h"
 #include "base/text.h"
 
 /* Without the drivers' libraries a reading is empty, while the machine works. */

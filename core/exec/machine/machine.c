@@ -5,14 +5,10 @@
 #include "exec/machine/machine.h"
 
 #include <gnu/libc-version.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/util/cores.h"
 
 /* The value of the first line `key : value`, without its newline; new string or NULL. */

@@ -8,18 +8,15 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #define LOOKS_MAX 50 /* together half a second */
 #define LOOK_PAUSE_NS 10000000

@@ -14,13 +14,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 extern char **environ;
 

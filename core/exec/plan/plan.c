@@ -4,16 +4,10 @@
 
 #include "exec/plan/plan.h"
 
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/file_name.h"
-#include "base/json_access.h"
 #include "base/schema.h"
-#include "base/xalloc.h"
 #include "exec/plan/result.h"
 
 /* ---- limits of a step: the defaults of its kind, the plan's values, the machine's maximum ---- */

@@ -4,11 +4,7 @@
 
 #include "exec/plan/result.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 int
 result_check_pattern(const char *pattern, struct kettle_error *err)

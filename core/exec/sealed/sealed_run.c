@@ -15,19 +15,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/io.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/sealed/run_child.h"
 #include "exec/serve/serve.h"
 #include "sealed/result_package.h"

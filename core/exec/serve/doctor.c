@@ -3,17 +3,13 @@
 #include <config.h>
 
 #include <glob.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/gpu_fitness.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "exec/machine/machine.h"
 #include "exec/serve/serve.h"
 #include "exec/tools/tools.h"

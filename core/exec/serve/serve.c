@@ -19,15 +19,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/line.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/job/job.h"
 #include "exec/machine/machine.h"
 #include "exec/util/work.h"

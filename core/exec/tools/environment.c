@@ -7,11 +7,8 @@
 
 #include "exec/tools/tools.h"
 
-#include <string.h>
-
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #define SYSTEM_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

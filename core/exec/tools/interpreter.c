@@ -8,16 +8,12 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #define VENV_MAX_BYTES 65536
 #define MAX_FOLDERS 64 /* of sys.path */

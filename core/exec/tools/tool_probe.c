@@ -4,16 +4,12 @@
 
 #include "exec/tools/tools.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #define VERSION_SIZE 64
 #define FACTS_FORMAT 3 /* facts of another format, by an older kettle-exec, are not used */

@@ -6,15 +6,11 @@
 
 #include <glob.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 /* Places outside of PATH. The last entry, without a name, is for all other tools. */
 static const struct {

@@ -8,17 +8,12 @@
 #include "exec/tools/tools.h"
 
 #include <glob.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 /* Beginnings of names, ended by NULL. The first one of each list is looked for. */
 #define NAMES(...) \

@@ -4,10 +4,7 @@
 
 #include "exec/util/capture.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 static size_t
 tail_size(const struct capture *capture)

@@ -6,17 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/file_name.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 
 /* The state of one collection. */
 struct collector {

@@ -5,12 +5,9 @@
 #include "exec/util/cores.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 bool
 cores_has(const struct cores *cores, int core)

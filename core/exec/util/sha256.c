@@ -5,12 +5,10 @@
 #include "exec/util/sha256.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/io.h"
-#include "base/xalloc.h"
 
 #define COPY_CHUNK (64u << 10)
 

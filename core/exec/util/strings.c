@@ -4,11 +4,7 @@
 
 #include "exec/util/strings.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 void
 strings_take(struct strings *strings, char *text_take)

@@ -5,16 +5,12 @@
 #include "exec/warm/warm_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #define PATHS_MAX 4096           /* paths that are watched for changes */
 #define GROWTH_BYTES (64u << 20) /* allowed growth, besides half of the initial memory */

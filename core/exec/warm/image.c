@@ -11,17 +11,14 @@
 #include "exec/warm/image.h"
 
 #include <fcntl.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/xalloc.h"
 #include "exec/util/strings.h"
 
 #define SYSTEM "/usr" /* every sandbox shows it */

@@ -15,15 +15,11 @@
 
 #include "exec/warm/warm_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/times.h"
-#include "base/xalloc.h"
 #include "exec/machine/machine.h"
 
 #define ENTRIES_MAX 16

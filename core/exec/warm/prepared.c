@@ -24,16 +24,12 @@
 #include "exec/warm/prepared.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
 #include "base/list.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/machine/machine.h"
 #include "exec/warm/warm_internal.h"
 

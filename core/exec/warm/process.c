@@ -8,16 +8,13 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/list.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #define READY "ready\n"
 #define NEXT "next\n"     /* the next recipe begins, or the work after the last one */

@@ -4,12 +4,9 @@
 
 #include "exec/warm/warm_internal.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/list.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 
 #define REFUSED_MAX 64  /* recipes that are remembered */
 #define TOLD_MAX 64     /* sentences that are remembered */

@@ -6,15 +6,12 @@
 
 #include <fcntl.h>
 #include <sched.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/tools/tools.h"
 
 #define WORDS_MAX 57            /* modules and recipes */

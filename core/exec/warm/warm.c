@@ -30,18 +30,15 @@
 #include "exec/warm/warm_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/installed.h"
 #include "base/list.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "exec/tools/tools.h"
 #include "exec/util/work.h"
 #include "exec/warm/image.h"

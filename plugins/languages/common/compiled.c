@@ -8,13 +8,9 @@
 #include <kettle/compiled.h>
 #include <kettle/explain.h>
 #include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file_name.h"
-#include "base/json_access.h"
 
 bool
 kettle_compiled_ends_in(const char *name, const char *const *endings)

@@ -4,12 +4,8 @@
 
 #include <kettle/explain.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/missing_header.h"
 
 const char *

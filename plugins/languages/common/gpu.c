@@ -6,14 +6,9 @@
 
 #include <kettle/explain.h>
 #include <kettle/gpu.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file_name.h"
-#include "base/json_access.h"
 #include "plugins/languages/common/gpu_harness.h"
 #include "plugins/languages/common/gpu_rtc.h"
 

@@ -8,12 +8,8 @@
 
 #include <kettle/gpu.h>
 #include <kettle/plugin.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "plugins/languages/cu/lambda.h"
 
 #define CPP_STANDARD "c++20"

@@ -11,10 +11,8 @@
 #include "lambda.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/json_access.h"
+#include "base/base.h"
 
 /* Headers with a dot or a slash in their names that have no such lambda. */
 static const char *const headers[] = {"assert.h", "cooperative_groups.h", "cublasLt.h", "cublas_v2.h", "cuda.h",

@@ -7,11 +7,8 @@
 
 #include <kettle/gpu.h>
 #include <kettle/plugin.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/json_access.h"
+#include "base/base.h"
 
 #define CPP_STANDARD "c++20"
 

@@ -4,10 +4,7 @@
 
 #include "architecture.h"
 
-#include <stdbool.h>
-#include <string.h>
-
-#include "base/json_access.h"
+#include "base/base.h"
 
 /* The GPU as the machine has reported it; NULL: it has not. */
 static const json_t *

@@ -8,12 +8,8 @@
 #include "explain.h"
 
 #include <kettle/explain.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 
 #define MAX_FRAMES 3    /* of the submission, the innermost ones */
 #define MAX_PACKAGES 30 /* that a sentence lists */

@@ -10,11 +10,8 @@
 #include "kernelbot.h"
 
 #include <kettle/language.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "single.h"
 
 #define HARNESS "harness/" /* what the names of the harness's files begin with */

@@ -9,16 +9,11 @@
  */
 #include <config.h>
 
-#include <jansson.h>
 #include <kettle/compiled.h>
 #include <kettle/plugin.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
+#include "base/base.h"
 #include "architecture.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
 #include "explain.h"
 #include "kernelbot.h"
 #include "single.h"

@@ -6,14 +6,10 @@
 
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/list.h"
-#include "base/xalloc.h"
 
 #define LINE_MAX_BYTES 8192
 #define STDERR_MAX_LINES 1000

@@ -6,12 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 
 #define FOLDER_TEMPLATE "%s/kettle-download-XXXXXX"
 

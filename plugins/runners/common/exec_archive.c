@@ -4,14 +4,10 @@
 
 #include "runners/common/exec_archive.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/installed.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 
 char *
 exec_archive_path(const json_t *section)

@@ -11,15 +11,11 @@
 #include "runners/common/exec_client.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "base/base.h"
 #include "base/bounded_json.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
 #include "base/list.h"
-#include "base/xalloc.h"
 #include "runners/common/remote.h"
 
 #define MAX_SLOTS 1024

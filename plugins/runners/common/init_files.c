@@ -7,18 +7,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "sealed/sealed.h"
 
 #define MAX_FILE (64u << 20) /* bytes of an existing file that is compared */

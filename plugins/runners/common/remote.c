@@ -13,17 +13,12 @@
 
 #include <search.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
 #include "base/hash.h"
-#include "base/json_access.h"
 #include "base/list.h"
 #include "base/text.h"
-#include "base/xalloc.h"
 #include "runners/common/exec_client.h"
 
 #define MAX_SLOTS 10000

@@ -15,15 +15,11 @@
 
 #include "runners/common/remote_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
 #include "base/file.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 
 #define MAX_RETURNED (32u << 20) /* bytes of outputs that go on to the second part */
 #define MAX_CONTENT (60u << 20)  /* bytes of a plan with them; kettle-exec reads 64 MiB */

@@ -8,15 +8,12 @@
 
 #include "runners/common/remote_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
 #include "base/file.h"
-#include "base/xalloc.h"
 #include "sealed/result_package.h"
 
 struct opening {

@@ -11,12 +11,8 @@
 
 #include "runners/common/remote_internal.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/hash.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 
 #define YOUNG_MS 30000 /* first period of waiting or running, with a look every POLL_YOUNG_MS */
 #define POLL_YOUNG_MS 500

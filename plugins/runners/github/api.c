@@ -10,15 +10,10 @@
 
 #include "runners/github/github.h"
 
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/base.h"
 #include "base/bounded_json.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
 #include "base/list.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 
 #define MESSAGE_CHARACTERS 200
 

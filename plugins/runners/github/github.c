@@ -9,13 +9,9 @@
 #include <config.h>
 
 #include <kettle/plugin.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 #include "runners/common/options.h"
 #include "runners/github/github.h"
 

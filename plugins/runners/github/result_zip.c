@@ -6,18 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zip.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/xalloc.h"
 #include "base/zip_cleanup.h"
 #include "runners/common/download.h"
 

@@ -9,12 +9,7 @@
  */
 #include <config.h>
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "runners/github/github.h"
 
 struct run_list {

@@ -12,17 +12,12 @@
 
 #include "runners/github/github.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/bounded_json.h"
-#include "base/cleanup.h"
 #include "base/failpoint.h"
-#include "base/json_access.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 
 #define INPUTS_MAX 65535 /* characters of all inputs of a dispatch, which is GitHub's limit */
 #define INPUTS_SPARE 200 /* of these, for the names of the inputs */

@@ -8,16 +8,11 @@
 
 #include "runners/github/github.h"
 
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/base.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/json_access.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
 
 #define MINUTES_DEFAULT "60"

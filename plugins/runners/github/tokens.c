@@ -4,11 +4,8 @@
 
 #include "runners/github/github.h"
 
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/base.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 
 #define TOKEN_SIZE_MAX 1024
 

@@ -11,14 +11,10 @@
 
 #include <kettle/plugin.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "runners/common/exec_client.h"
 
 #define STOP_LIMIT_MS 15000

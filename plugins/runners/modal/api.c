@@ -4,16 +4,10 @@
 
 #include "runners/modal/modal.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-
+#include "base/base.h"
 #include "base/bounded_json.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
 #include "base/utf8.h"
-#include "base/xalloc.h"
 
 #define CONNECT_MS 10000
 /* Modal's proxy redirects a request that takes long to the place of its result, every 150 s. */

@@ -15,15 +15,11 @@
 #include "runners/modal/modal.h"
 
 #include <kettle/plugin.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "base/base.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/failpoint.h"
-#include "base/json_access.h"
 #include "base/number.h"
-#include "base/xalloc.h"
 #include "runners/common/download.h"
 #include "runners/common/exec_archive.h"
 #include "runners/common/init_files.h"

@@ -11,16 +11,11 @@
 
 #include <errno.h>
 #include <kettle/plugin.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/file.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
 #include "runners/common/init_files.h"
 #include "runners/common/options.h"

@@ -21,15 +21,10 @@
 
 #include "runners/slurm/slurm_internal.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 
 #define CANCEL_AGAIN_MS 3000
 #define CANCEL_TASKS 100    /* tasks of one scancel */

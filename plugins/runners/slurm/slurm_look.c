@@ -17,16 +17,10 @@
 
 #include "runners/slurm/slurm_internal.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "base/base.h"
 #include "base/bounded_json.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/failpoint.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 
 #define MAX_ROWS 1000000
 #define QUERY_AGAIN_MS 2000

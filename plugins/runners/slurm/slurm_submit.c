@@ -14,17 +14,12 @@
 
 #include "runners/slurm/slurm_internal.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "base/file.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
 
 #define AGAIN_MS 1000

@@ -4,10 +4,7 @@
 
 #include "runners/slurm/slurm_internal.h"
 
-#include <string.h>
-
-#include "base/cleanup.h"
-#include "base/json_access.h"
+#include "base/base.h"
 #include "base/number.h"
 #include "runners/common/options.h"
 

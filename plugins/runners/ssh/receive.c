@@ -13,18 +13,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <kettle/runner.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/contents.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/io.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 
 /* For the loop thread, except members of the work. */
 struct receiver {

@@ -8,11 +8,8 @@
 #include <config.h>
 
 #include <kettle/plugin.h>
-#include <stdlib.h>
 
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
+#include "base/base.h"
 #include "runners/common/options.h"
 #include "runners/ssh/ssh.h"
 

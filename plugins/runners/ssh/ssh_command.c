@@ -12,12 +12,9 @@
 #include "runners/ssh/ssh.h"
 
 #include <stdarg.h>
-#include <string.h>
 
+#include "base/base.h"
 #include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 
 #define DEFAULT_FOLDER "~/.cache/kettle"
 #define WORD_MAX 4000

@@ -21,13 +21,9 @@
 #include "runners/ssh/ssh.h"
 
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/cleanup.h"
+#include "base/base.h"
 #include "base/failpoint.h"
-#include "base/json_access.h"
-#include "base/xalloc.h"
 #include "runners/common/exec_archive.h"
 #include "runners/common/remote.h"
 
