@@ -153,7 +153,7 @@ left_to_owner(const struct job *job)
 	const char *owner = job->line.plan.owner;
 	for (const struct job *other = job->exec->jobs; other && owner; other = other->next) {
 		const char *whose = other->line.plan.owner;
-		bool counts = !other->reported || other->status != JOB_DONE;
+		bool counts = !job_is_reported(other) || other->status != JOB_DONE;
 		if (counts && whose && strcmp(whose, owner) == 0)
 			take(&left, config->artifacts_max_bytes - other->budget.disk);
 	}

@@ -277,6 +277,7 @@ size_t
 device_lease_descriptors(const struct job *job, int *ret_fds)
 {
 	size_t count = 0;
+	assert(job->lease.held <= JOB_MAX_DEVICES);
 	for (size_t i = 0; i < job->lease.held; i++)
 		if (job->lease.locks[i].fd >= 0)
 			ret_fds[count++] = job->lease.locks[i].fd;

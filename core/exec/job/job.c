@@ -66,7 +66,7 @@ send_end(struct job *job)
 	if (sender->fd >= 0)
 		close(STEAL_FD(sender->fd));
 	free(STEAL(sender->piece));
-	sender->sending = false;
+	sender->state = SENDER_IDLE;
 	sender->done(job);
 }
 
@@ -101,7 +101,6 @@ piece_read(void *arg)
 	struct sender *sender = &job->sender;
 	const struct output_file *file = current_file(sender, job);
 	const char *step = job->steps[sender->step].plan->id;
-	sender->reading = false;
 	if (sender->error) {
 		AUTO_FREE char *why = xasprintf("The artifact `%s` of step `%s` of job `%s` could not be read: %s.", file->path,
 			step, job->line.job, strerror(sender->error));
@@ -148,9 +147,8 @@ send_next(struct job *job)
 		send_end(job);
 		return;
 	}
-	sender->waiting = json_writer_pending(job->exec->out) > SEND_QUEUE;
-	sender->reading = !sender->waiting;
-	if (sender->reading)
+	sender->state = json_writer_pending(job->exec->out) > SEND_QUEUE ? SENDER_WAITING : SENDER_READING;
+	if (sender->state == SENDER_READING)
 		work_start(&sender->work, job->exec->loop, read_piece, piece_read, job);
 }
 
@@ -176,7 +174,7 @@ send_begin(struct job *job, void (*done)(void *job))
 	if (bytes > SEND_SAID)
 		exec_context_emit(job->exec,
 			json_pack("{s:s, s:s, s:I}", "event", "sending", "job", job->line.job, "bytes", (json_int_t)bytes));
-	job->sender = (struct sender){.sending = true, .fd = -1, .piece = xmalloc(SEND_PIECE), .done = done};
+	job->sender = (struct sender){.fd = -1, .piece = xmalloc(SEND_PIECE), .done = done};
 	send_next(job);
 }
 
@@ -184,19 +182,37 @@ send_begin(struct job *job, void (*done)(void *job))
 static void
 send_wake(struct job *job)
 {
-	if (!job->sender.sending || !job->sender.waiting)
-		return;
-	job->sender.waiting = false;
-	send_next(job);
+	if (job->sender.state == SENDER_WAITING)
+		send_next(job);
 }
 
 static int start(struct exec_context *exec, json_t *line_take, bool own, struct kettle_error *err);
+
+bool
+job_may_follow(enum job_stage stage, enum job_stage next)
+{
+	static const unsigned may_follow[] = {
+		[JOB_RUNNING] = 1 << JOB_STOPPED | 1 << JOB_ENDED | 1 << JOB_GIVEN_UP,
+		[JOB_STOPPED] = 1 << JOB_ENDED | 1 << JOB_GIVEN_UP,
+		[JOB_ENDED] = 1 << JOB_REPORTED,
+		[JOB_GIVEN_UP] = 1 << JOB_REPORTED,
+		[JOB_REPORTED] = 0,
+	};
+	return may_follow[stage] & 1 << next;
+}
+
+static void
+enter(struct job *job, enum job_stage stage)
+{
+	assert(job_may_follow(job->stage, stage));
+	job->stage = stage;
+}
 
 struct job *
 job_find(const struct exec_context *exec, const char *ref)
 {
 	for (struct job *job = exec->jobs; job; job = job->next)
-		if (!job->reported && !job->own && strcmp(job->line.job, ref) == 0)
+		if (!job_is_reported(job) && !job->own && strcmp(job->line.job, ref) == 0)
 			return job;
 	return NULL;
 }
@@ -267,7 +283,7 @@ describe_system(const struct job *job)
 static void
 set_status(struct job *job, enum job_status status)
 {
-	assert(!job->reported && status > job->status);
+	assert(!job_is_reported(job) && status > job->status);
 	job->status = status;
 }
 
@@ -277,7 +293,7 @@ judge(const struct job *job)
 {
 	enum exec_status judged = job->status == JOB_DONE ? EXEC_PASSED : EXEC_FAILED;
 	if (job->status == JOB_LOST)
-		judged = exec_is_usage(job->refused) ? EXEC_USAGE : EXEC_UNABLE;
+		judged = exec_is_usage(job->refused.code) ? EXEC_USAGE : EXEC_UNABLE;
 	for (size_t i = 0; i < job->count; i++) {
 		const struct step *step = &job->steps[i];
 		if (step->plan->shared)
@@ -290,16 +306,15 @@ judge(const struct job *job)
 	return judged;
 }
 
-/* Sends `done`, exactly once for each run line. */
+/* Sends `done`, exactly once for each run line: at the job's end, or when it is lost. */
 static void
 report(struct job *job, const char *error)
 {
 	static const char *const names[] = {[JOB_DONE] = "done", [JOB_CANCELLED] = "cancelled", [JOB_LOST] = "lost"};
-	if (job->reported)
-		return;
+	enum job_stage next = job->stage == JOB_ENDED ? JOB_REPORTED : JOB_GIVEN_UP;
 	if (job->own) {
 		shared_tell(job);
-		job->reported = true;
+		enter(job, next);
 		return;
 	}
 	AUTO_JSON json_t *outcomes = json_array();
@@ -310,15 +325,15 @@ report(struct job *job, const char *error)
 	AUTO_FREE char *kept = keep_folder(job);
 	failpoint("exec.done");
 	/* An engine that does not know `loss` reads the other two. */
-	json_t *elsewhere = job->elsewhere ? json_true() : NULL;
+	json_t *elsewhere = job->refused.elsewhere ? json_true() : NULL;
 	exec_context_emit(job->exec,
 		json_pack("{s:s, s:s, s:s, s:s*, s:O*, s:O*, s:o, s:s*, s:O, s:O, s:o*, s:{s:I, s:I, s:I}}", "event", "done",
-			"job", job->line.job, "status", names[job->status], "loss", job->elsewhere ? "unstarted" : NULL, "gone",
+			"job", job->line.job, "status", names[job->status], "loss", elsewhere ? "unstarted" : NULL, "gone",
 			elsewhere, "uncounted", elsewhere, "error", json_writer_text(error), "kept", kept, "outcomes", outcomes,
 			"system", system, "device", device_lease_report(job), "stamps", "received_ns", (json_int_t)job->received_ns,
 			"device_ns", (json_int_t)job->device_ns, "done_ns",
 			(json_int_t)(job->done_ns ? job->done_ns : time_monotonic_ns())));
-	job->reported = true;
+	enter(job, next);
 	if (job->exec->on_done)
 		job->exec->on_done(job->exec->arg, judge(job));
 }
@@ -378,7 +393,8 @@ report_and_remove(void *arg)
 {
 	struct job *job = arg;
 	jit_tell(job->exec, job->jit.trouble);
-	report(job, NULL);
+	if (job->stage == JOB_ENDED)
+		report(job, NULL);
 	json_t *line = shared_make_line(job);
 	if (line)
 		(void)start(job->exec, line, true, NULL);
@@ -389,7 +405,7 @@ static void
 send_and_report(void *arg)
 {
 	struct job *job = arg;
-	if (job->line.send && !job->own && !job->reported)
+	if (job->line.send && !job->own && job->stage == JOB_ENDED)
 		send_begin(job, report_and_remove);
 	else
 		report_and_remove(job);
@@ -398,8 +414,8 @@ send_and_report(void *arg)
 static void
 job_finish(struct job *job)
 {
-	assert(job->stage != JOB_FINISHED && !job->advancing);
-	job->stage = JOB_FINISHED;
+	assert(job->turn == TURN_NONE);
+	enter(job, job->stage == JOB_GIVEN_UP ? JOB_REPORTED : JOB_ENDED);
 	job->done_ns = time_monotonic_ns();
 	if (!job->jit.grown || !job->jit.key[0] || job->line.keep) {
 		send_and_report(job);
@@ -472,25 +488,24 @@ release_device(struct job *job)
 static void
 job_advance(struct job *job)
 {
-	if (job->advancing) {
-		job->again = true;
+	if (job->turn != TURN_NONE) {
+		job->turn = TURN_AGAIN;
 		return;
 	}
-	job->advancing = true;
 	bool ended;
 	do {
-		job->again = false;
+		job->turn = TURN_TAKEN;
 		ended = true;
 		for (size_t i = 0; i < job->count; i++) {
 			if (job->steps[i].phase == STEP_IDLE)
 				advance_step(job, &job->steps[i]);
 			ended = ended && job->steps[i].phase == STEP_ENDED;
 		}
-	} while (job->again);
-	job->advancing = false;
+	} while (job->turn == TURN_AGAIN);
+	job->turn = TURN_NONE;
 	release_device(job);
 	bool checks = job->lease.state == LEASE_CHECKING || job->lease.state == LEASE_CHECKING_AGAIN;
-	if (ended && !checks && job->stage != JOB_FINISHED)
+	if (ended && !checks && job->stage != JOB_ENDED && job->stage != JOB_REPORTED)
 		job_finish(job);
 }
 
@@ -498,22 +513,23 @@ static void
 job_devices_held(struct job *job)
 {
 	/* No job may be freed while this loop runs. */
-	job->advancing = true;
+	job->turn = TURN_TAKEN;
 	for (size_t i = 0; i < job->count; i++)
 		step_device_granted(&job->steps[i]);
-	job->advancing = false;
+	job->turn = TURN_NONE;
 	job_advance(job);
 }
 
 static void
 job_stop(struct job *job)
 {
-	job->stage = job->stage == JOB_RUNNING ? JOB_STOPPED : job->stage;
-	job->advancing = true;
+	if (job->stage == JOB_RUNNING)
+		enter(job, JOB_STOPPED);
+	job->turn = TURN_TAKEN;
 	for (size_t i = 0; i < job->count; i++)
 		if (job->steps[i].phase != STEP_IDLE)
 			step_cancel(&job->steps[i]);
-	job->advancing = false;
+	job->turn = TURN_NONE;
 	job_advance(job);
 	send_wake(job);
 }
@@ -552,7 +568,7 @@ job_cancel_all(struct exec_context *exec)
 {
 	/* Marks all jobs first; otherwise the end of one could start a build of another. */
 	for (struct job *job = exec->jobs; job; job = job->next)
-		if (job->status == JOB_DONE && !job->reported)
+		if (job->status == JOB_DONE && !job_is_reported(job))
 			set_status(job, JOB_CANCELLED);
 	job_output_drained(exec);
 	/* Begins anew each time, since the end of a job may end others. */
@@ -588,7 +604,7 @@ accept_line(struct job *job, struct kettle_error *err)
 	int rc = run_line_read(exec, &job->line, err);
 	if (rc == 0)
 		rc = expected_machine_check(exec, &job->line, &fits, err);
-	job->elsewhere = !fits;
+	job->refused.elsewhere = !fits;
 	for (size_t i = 0; rc == 0 && i < job->line.unit.count; i++)
 		exec_context_avoid_cores(exec, &job->line.unit.devices[i].cores);
 	if (rc == 0) {
@@ -623,7 +639,7 @@ start(struct exec_context *exec, json_t *line_take, bool own, struct kettle_erro
 	struct job *job = xnew(struct job, .exec = exec, .line = line, .own = own, .advance = job_advance,
 		.devices_held = job_devices_held, .lose = job_lose, .received_ns = time_monotonic_ns());
 	if (accept_line(job, &error) != 0) {
-		job->refused = error.code;
+		job->refused.code = error.code;
 		set_status(job, JOB_LOST);
 		report(job, error.message);
 		/* It is empty. */

@@ -144,18 +144,27 @@ struct process_config {
 	struct result *result; /* NULL: there is no result channel (STEP_FD_RESULT); borrowed until the end */
 };
 
+/* In order. */
+enum process_state {
+	PROCESS_NONE,
+	PROCESS_RUNNING,
+	PROCESS_CLOSING,  /* no part of it runs any more, and its handles are being closed */
+	PROCESS_DRAINING, /* work reads the rest of its result channel, if it has one */
+	PROCESS_ENDED,    /* `ended` was called */
+};
+
 /* Loop thread. Zero-initialise; it must stay where it is until `ended` was called. */
 struct process {
+	enum process_state state;
 	struct sandbox *sandbox;      /* kept after the end for its out folder, until process_close */
 	struct sandbox_report report; /* after the end */
 	struct capture output[2];     /* stdout, stderr */
 	struct result *result;
 	struct work reader;     /* of the result channel */
 	struct buf result_data; /* bytes that it read and the loop has not taken */
-	bool result_ended, last;
+	bool result_ended;
 	struct kettle_error error; /* code 0, or why the process could not be started or followed */
-	bool killed, ending;
-	enum sandbox_limit limit; /* why this program killed the process */
+	enum sandbox_limit limit;  /* why this program killed the process; NONE: it did not */
 	struct process_drain drains[PROCESS_STREAMS];
 	uv_poll_t pid;
 	uv_timer_t wall, lost;
@@ -171,6 +180,8 @@ struct process {
 /* Starts the process. Calls `ended` once, later, in every case; no part of the process runs then. */
 void process_start(struct process *process, uv_loop_t *loop, const struct process_config *config,
 	void (*ended)(void *arg), void (*on_lost)(void *arg), void *arg);
+/* From process_start until `ended` is called. */
+bool process_is_open(const struct process *process);
 /* Kills the process; the first reason counts. Does nothing after its end. */
 void process_kill(struct process *process, enum sandbox_limit limit);
 /* Kills the process with the reason CANCEL if it still runs after this time. Its limit of time holds no more. */
@@ -279,10 +290,14 @@ void shared_tell(const struct job *job);
 
 /* The sending of an ended job's artifacts. Loop thread; during a read, it belongs to the thread of work. */
 struct sender {
-	bool sending, waiting, reading; /* it has begun and not ended; it waits for the reader; a piece is being read */
-	size_t step, file;              /* position: step of the job, artifact of that step */
-	int fd;                         /* -1: no file is open */
-	uint64_t offset, bytes;         /* in the file; of all files that were begun */
+	enum sender_state {
+		SENDER_IDLE,    /* it has not begun, or has ended */
+		SENDER_READING, /* a piece is being read */
+		SENDER_WAITING, /* for the reader of the events */
+	} state;
+	size_t step, file;      /* position: step of the job, artifact of that step */
+	int fd;                 /* -1: no file is open */
+	uint64_t offset, bytes; /* in the file; of all files that were begun */
 	char *piece;
 	size_t length;
 	int error; /* errno */
@@ -292,10 +307,22 @@ struct sender {
 
 /* ---- the job ---- */
 
-/* The steps run; they were stopped; all have ended, and the job's folder is being removed. */
-enum job_stage { JOB_RUNNING, JOB_STOPPED, JOB_FINISHED };
+/* The stage of a job; job_may_follow has what may follow each. */
+enum job_stage {
+	JOB_RUNNING,  /* its steps run */
+	JOB_STOPPED,  /* they were stopped, and are ending */
+	JOB_ENDED,    /* all have ended, and what they left is stored and sent */
+	JOB_GIVEN_UP, /* it is lost and `done` was sent, but steps may not have ended */
+	JOB_REPORTED, /* `done` was sent, all steps have ended, and the job's folder is being removed */
+};
 /* How a job ends. JOB_LOST: this machine is unusable, or could not take the job. */
 enum job_status { JOB_DONE, JOB_CANCELLED, JOB_LOST };
+/* Whether a function goes through the steps of a job. */
+enum job_turn {
+	TURN_NONE,  /* no function does, so job_advance may, and may end the job */
+	TURN_TAKEN, /* one does */
+	TURN_AGAIN, /* one does, and job_advance must repeat it */
+};
 
 /* Loop thread. */
 struct job {
@@ -308,12 +335,13 @@ struct job {
 	struct step *steps; /* in the order of the plan */
 	size_t count;
 	enum job_stage stage;
-	enum job_status status; /* so far */
-	bool reported;          /* `done` was sent, so the status is final */
-	int refused;            /* the code, if the job was not accepted */
-	bool elsewhere;         /* refused because the unit needs another machine */
-	bool own;               /* kettle-exec's own job, which makes shared results, without events */
-	bool advancing, again;  /* job_advance is running; it must repeat its loop */
+	enum job_status status; /* so far; final once `done` was sent */
+	enum job_turn turn;
+	struct job_refusal {
+		int code;       /* 0: the job was accepted */
+		bool elsewhere; /* because the unit needs another machine */
+	} refused;
+	bool own; /* kettle-exec's own job, which makes shared results, without events */
 	struct device_lease lease;
 	struct jit_cache jit;
 	struct sender sender;
@@ -325,6 +353,15 @@ struct job {
 	void (*devices_held)(struct job *job);          /* resumes the steps that wait for the devices */
 	void (*lose)(struct job *job, const char *why); /* a process was killed and does not die */
 };
+
+/* Whether `done` was sent. */
+static inline bool
+job_is_reported(const struct job *job)
+{
+	return job->stage >= JOB_GIVEN_UP;
+}
+/* Whether a job in this stage may enter the next one (exported for its test). */
+bool job_may_follow(enum job_stage stage, enum job_stage next);
 
 /* ---- step.c ---- */
 
@@ -342,11 +379,22 @@ enum step_state {
 #undef X
 };
 
-/*
- * The phase of a step: not begun; work on a thread of its own; waiting for a device, a slot or another build; processes
- * run; ended.
- */
-enum step_phase { STEP_IDLE, STEP_WORKING, STEP_QUEUED, STEP_RUNNING, STEP_ENDED };
+/* The phase of a step, in the order of step.c's picture. In those with work the step is another thread's. */
+enum step_phase {
+	STEP_IDLE,       /* not begun */
+	STEP_RESTORING,  /* work: puts in place what it left on another machine */
+	STEP_FINDING,    /* work: looks for its tools */
+	STEP_KEYING,     /* work: computes its key */
+	STEP_AWAITING,   /* waits while another job builds the same */
+	STEP_PREPARING,  /* work: looks into the cache, or makes its folders */
+	STEP_QUEUED,     /* waits for a slot or the devices */
+	STEP_WARMING,    /* waits for the processes that it may begin from */
+	STEP_RUNNING,    /* its processes run */
+	STEP_CHECKING,   /* work: checks its GPUs */
+	STEP_RESETTING,  /* work: makes its folders again */
+	STEP_COLLECTING, /* work: takes over what it left */
+	STEP_ENDED,
+};
 
 #define STEP_HOME "home" /* in the process's own folder for temporary files */
 
@@ -362,8 +410,6 @@ struct step_process {
 	struct warm_waiter warm; /* the warm process that it may begin from */
 	struct strings early;    /* environment of a prepared kettle-host for it; empty: none can be */
 	struct process process;
-	bool running;
-	bool prepared; /* it was to start in a prepared sandbox */
 };
 
 /* The process that the submission is in, of a struct step: the only one, or the solver. */
@@ -392,14 +438,31 @@ struct step_jit {
 	char *trouble;                         /* why this machine could not keep files; NULL: no trouble */
 };
 
-/* Loop thread; in the phase STEP_WORKING it belongs to the thread of work. */
+/* What has the machine's files that a build reads. */
+enum step_cover {
+	COVER_RECORD,
+	COVER_KEY,     /* its key has all that it may read, since reads cannot be recorded here */
+	COVER_NOTHING, /* they could not be recorded, which was found out only now */
+};
+/* The use of a prepared process for a solver. */
+enum step_opened {
+	OPENED_WANTED,
+	OPENED_AWAITED, /* it has waited for one, once */
+	OPENED_TAKEN,   /* it was to begin in one */
+	OPENED_REFUSED, /* it failed in one, so it begins in none */
+};
+
+/* Loop thread; in a phase with work it belongs to the thread of work. */
 struct step {
 	struct job *job;
 	const struct plan_step *plan;
-	struct strings visible; /* the GPUs of the job that this step may see */
-	struct cores cores;     /* of its places; all cores of the machine if the places name none */
+	/* Its part of the job's device slots. */
+	struct step_place {
+		struct strings gpus; /* those that it may see */
+		struct cores cores;  /* all cores of the machine if the slots name none */
+	} place;
 	enum step_phase phase;
-	enum step_state state; /* after the end */
+	enum step_state state; /* once its processes have ended */
 	/* CLOCK_MONOTONIC; 0: not yet. */
 	struct step_times {
 		uint64_t begun_ns;
@@ -410,16 +473,22 @@ struct step {
 
 	struct step_process processes[2];
 	size_t count;
-	uint64_t memory;             /* limit of referee and solver together */
-	struct sandbox_group *group; /* by which they share it; NULL: the step has one process, or none runs */
-	struct result result;
-	struct result profiled; /* what the profiler of a solver reports */
-	int secret;             /* the pipe with its secret, until the secret is read; -1: none */
-
-	char *dir, *kept;        /* its folder, below the job's; its outputs */
-	struct manifest outputs; /* in kept */
-	bool collect, trim;      /* tasks of the collecting work */
-	bool returned;           /* the outputs are among the artifacts, since the rest of the plan runs elsewhere */
+	/* Referee and solver together. */
+	struct step_pair {
+		uint64_t memory;             /* limit of both */
+		struct sandbox_group *group; /* by which they share it; NULL: the step has one process, or none runs */
+	} pair;
+	struct step_channels {
+		struct result result;
+		struct result profiled; /* what the profiler of a solver reports */
+		int secret;             /* the pipe with its secret, until the secret is read; -1: none */
+	} channels;
+	struct step_files {
+		char *dir;               /* below the job's */
+		char *kept;              /* the folder of its outputs */
+		struct manifest outputs; /* in kept */
+		bool returned;           /* they are among the artifacts, since the rest of the plan runs elsewhere */
+	} files;
 
 	struct step_tools {
 		const struct tool **further;          /* of the plan's toolchain, in order; NULL: the machine lacks it */
@@ -433,12 +502,11 @@ struct step {
 
 	struct step_cache {
 		char key[DIGEST_HEX_SIZE];
-		bool hit;      /* the step came from the cache */
 		json_t *texts; /* {"exit", "stdout", "stderr"} from the cache; NULL: the step was not there */
-		bool guessed;  /* the reads of a build cannot be recorded, so the key covers everything that it may read */
-		bool unable;   /* as guessed, and found out only now */
+		enum step_cover cover;
 		struct recorder *recorder;
 		struct reads reads; /* of a recorded build */
+		bool trim;          /* the cache must be trimmed */
 	} cache;
 
 	struct step_artifacts {
@@ -457,23 +525,32 @@ struct step {
 		json_t *throttled; /* what slowed them in the first run, if the step was repeated for that; else NULL */
 	} gpus;
 
-	struct kettle_error error; /* a failure of the machine */
-	struct kettle_error fault; /* a failure of the step itself, if it needs a sentence */
-	enum sandbox_limit limit; /* the limit at which it was killed, that it reached or says that it reached; else NONE */
-	const struct step_process *limited; /* the process that reached it; NULL: none */
+	/* Why it did not pass. */
+	struct step_failure {
+		struct kettle_error error; /* of the machine; code 0: none */
+		struct kettle_error fault; /* of the step itself, if it needs a sentence */
+		enum sandbox_limit limit;  /* at which it was killed, that it reached or says that it reached; else NONE */
+		const struct step_process *limited; /* the process that reached it; NULL: none */
+	} failure;
 
 	struct step_jit jit;
-	struct prepared_waiter opening; /* for a process that opens the step's GPUs */
-	bool awaited;                   /* it has waited for that */
-	bool uses_gpus;                 /* its processes run on them */
-	bool unprepared;                /* a prepared process failed it, so it starts without */
-	unsigned warm_requests;         /* how often warm processes were looked for, since the start or restart */
-	struct build_waiter slot;
-	struct build_inflight flight;
+	/* For a process that has opened the step's GPUs. */
+	struct step_opening {
+		enum step_opened state;
+		struct prepared_waiter wait;
+		bool uses_gpus; /* the step's processes run on them */
+	} opening;
+	unsigned warm_requests; /* how often warm processes were looked for, since the start or restart */
+	struct step_build {
+		struct build_waiter slot;
+		struct build_inflight flight;
+	} build;
 	struct work work;
 	json_t *outcome;
 };
 
+/* Whether a step in this phase may enter the next one (exported for its test). */
+bool step_may_follow(enum step_phase phase, enum step_phase next);
 /* Prepares a step of a plan; nothing runs yet. */
 void step_open(struct step *step, struct job *job, const struct plan_step *plan, char *dir_take);
 void step_close(struct step *step);
@@ -511,11 +588,11 @@ char *outcome_command(const struct strings *argv, size_t max);
 #define FOLDER_TIME 946684800     /* of all inputs from a plan: the year 2000 */
 #define STEPWORK_MAX_STAMPS 50000 /* files of one folder of the machine that a key includes */
 
-/* Each takes a step that no other thread uses meanwhile, and stores failures in step->error or step->fault. */
+/* Each takes a step that no other thread uses meanwhile, and stores failures in step->failure. */
 
 /* Computes the key of a step with `cache`. */
 void step_files_key(void *step);
-/* Takes the outputs of a step with `cache` from the cache (step->cache.hit), or makes the folders of its processes. */
+/* Takes the outputs of a step with `cache` from the cache (step->cache.texts), or makes the folders of its processes. */
 void step_files_prepare(void *step);
 /* Puts what a step that has ended on another machine left where later steps take it from. */
 void step_files_restore(void *step);
@@ -523,14 +600,14 @@ void step_files_restore(void *step);
 void step_files_check_gpus(void *step);
 /* Makes the folders of the step's processes again. */
 void step_files_reset(void *step);
-/* Collects artifacts (and outputs, if step->collect), stores a build, removes the folders of the processes. */
+/* Collects artifacts (and outputs, if the step passed), stores a build, removes the folders of the processes. */
 void step_files_collect(void *step);
 
 /* ---- launch.c: starts the processes of a step, with their view, environment and limits ---- */
 
 /*
  * Finds the tools of a step (with `cache` also their fingerprint: step->tools.fingerprint), and everything that
- * launch_step and the outcome use of them. A failure is in step->error, a tool that the machine lacks in
+ * launch_step and the outcome use of them. A failure is in step->failure.error, a tool that the machine lacks in
  * step->tools.missing. On a thread of work.
  */
 void launch_find_tools(void *step);
@@ -539,7 +616,7 @@ void launch_find_tools(void *step);
  * or checked; when that has ended, in any way, calls `again` with the step, which calls this again. Loop thread.
  */
 bool launch_request_warm(struct step *step, void (*again)(void *arg));
-/* Puts the secret of a step that wants it by descriptor into a pipe (step->secret). Call it before launch_step. */
+/* Puts the secret of a step that wants it by descriptor into a pipe, step->channels.secret. Call it before launch_step. */
 int launch_secret(struct step *step, struct kettle_error *err);
 /* Whether an ended step has left its secret unread in the pipe, and so worked without it. */
 bool launch_secret_unread(const struct step *step);

@@ -2,6 +2,7 @@
 /* Starts the processes of a step, with their view, environment and limits. */
 #include <config.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -38,7 +39,7 @@ find_beside(struct step *step, const char *name, const struct tool **ret_tool)
 	AUTO_FREE char *dir = path_program_dir();
 	AUTO_FREE char *beside = dir ? path_join(dir, name) : NULL;
 	bool there = beside && access(beside, X_OK) == 0;
-	int rc = toolchain_find(step->job->exec->toolchain, there ? beside : name, ret_tool, &step->error);
+	int rc = toolchain_find(step->job->exec->toolchain, there ? beside : name, ret_tool, &step->failure.error);
 	if (rc == KETTLE_ENOENT)
 		step->tools.missing = xstrdup(name);
 	return rc;
@@ -161,7 +162,7 @@ find_tool(struct step *step, struct step_process *process)
 	const char *name = process->plan->argv.list[0];
 	if (strncmp(name, "./", 2) == 0)
 		return 0;
-	int rc = toolchain_find(step->job->exec->toolchain, name, &process->tool, &step->error);
+	int rc = toolchain_find(step->job->exec->toolchain, name, &process->tool, &step->failure.error);
 	if (rc == KETTLE_ENOENT)
 		step->tools.missing = xstrdup(name);
 	return rc;
@@ -173,8 +174,8 @@ fingerprint_tool(struct step *step, const struct tool *tool, struct sha256 *dige
 {
 	struct toolchain *toolchain = step->job->exec->toolchain;
 	char hex[DIGEST_HEX_SIZE];
-	int rc = toolchain_fingerprint(toolchain, tool, hex, &step->error);
-	if (rc == 0 && step->plan->kind == STEP_BUILD && (rc = toolchain_check(toolchain, tool, &step->error)) != 0)
+	int rc = toolchain_fingerprint(toolchain, tool, hex, &step->failure.error);
+	if (rc == 0 && step->plan->kind == STEP_BUILD && (rc = toolchain_check(toolchain, tool, &step->failure.error)) != 0)
 		step->tools.missing = xstrdup(tool->name);
 	if (rc == 0)
 		sha256_field(digest, hex);
@@ -194,10 +195,10 @@ fingerprint(struct step *step)
 		sha256_field(digest, NULL);
 	for (size_t i = 0; rc == 0 && i < plan->toolchain.count; i++) {
 		const struct tool *tool = NULL;
-		rc = toolchain_find(step->job->exec->toolchain, plan->toolchain.list[i], &tool, &step->error);
+		rc = toolchain_find(step->job->exec->toolchain, plan->toolchain.list[i], &tool, &step->failure.error);
 		/* The tools that a prepare step starts are not known before it runs. */
 		if (rc == KETTLE_ENOENT && plan->kind == STEP_PREPARE) {
-			step->error = (struct kettle_error){0};
+			step->failure.error = (struct kettle_error){0};
 			sha256_field(digest, NULL);
 			rc = 0;
 			continue;
@@ -228,7 +229,7 @@ fingerprint_jit(struct step *step)
 	}
 	if (known)
 		sha256_end(digest, step->tools.fingerprint);
-	step->error = (struct kettle_error){0};
+	step->failure.error = (struct kettle_error){0};
 }
 
 /* Lists the folders of its tools that the sandbox must show. */
@@ -295,7 +296,7 @@ launch_find_tools(void *arg)
 		find_roots(&step->processes[i]);
 	}
 	toolchain_unlock(toolchain);
-	step->error.code = rc;
+	step->failure.error.code = rc;
 }
 
 /* ---- environment, view and descriptors of a process ---- */
@@ -362,7 +363,7 @@ make_environment(const struct step_process *process, bool first)
 			strings_add(&further, tool->path);
 	}
 	json_t *env = environment_make(&exec->config, process->tool ? process->tool->path : NULL, &further);
-	gpu_nodes_environment(exec->gpus, &step->visible, env);
+	gpu_nodes_environment(exec->gpus, &step->place.gpus, env);
 	json_object_update(env, process->plan->environment);
 	if (process->tool)
 		environment_add_tool(&exec->config, process->tool->name, env);
@@ -408,7 +409,7 @@ list_folders(const struct step_process *process, struct strings *seen)
 	const struct exec_context *exec = step->job->exec;
 	strings_read(seen, exec->config.extra_paths);
 	strings_add_all(seen, &step->plan->folders);
-	gpu_nodes_folders(exec->gpus, &step->visible, seen);
+	gpu_nodes_folders(exec->gpus, &step->place.gpus, seen);
 	strings_add_all(seen, &process->roots);
 }
 
@@ -464,8 +465,8 @@ list_descriptors(const struct step *step, size_t index, const struct referee_lin
 		fds[count++] = (struct sandbox_fd){link->peer[index], STEP_FD_PEER};
 	if (link->shm >= 0)
 		fds[count++] = (struct sandbox_fd){link->shm, STEP_FD_SHM};
-	if (index == 0 && step->secret >= 0)
-		fds[count++] = (struct sandbox_fd){step->secret, STEP_FD_SECRET};
+	if (index == 0 && step->channels.secret >= 0)
+		fds[count++] = (struct sandbox_fd){step->channels.secret, STEP_FD_SECRET};
 	return count;
 }
 
@@ -474,7 +475,8 @@ static int
 begin_recording(struct step *step, const struct strings *folders)
 {
 	int socket = -1;
-	if (step->plan->cache && !step->cache.guessed)
+	assert(!step->cache.recorder);
+	if (step->plan->cache && step->cache.cover == COVER_RECORD)
 		step->cache.recorder =
 			recorder_new(folders, step->job->dir, step->job->line.unit.level == SANDBOX_LEVEL_OFF, &socket);
 	return socket;
@@ -511,7 +513,7 @@ find_program(const struct step_process *process)
 static struct result *
 find_channel(struct step *step, size_t index)
 {
-	struct result *result = index == 0 ? &step->result : &step->profiled;
+	struct result *result = index == 0 ? &step->channels.result : &step->channels.profiled;
 	return result->values ? result : NULL;
 }
 
@@ -526,15 +528,16 @@ find_prepared(struct step_process *process, struct sandbox_config *config)
 	const struct strings none = {0};
 	struct prepared_origin origin = {NULL, &none};
 	struct sandbox *found = NULL;
-	config->group = step->group;
-	if (!step->unprepared)
+	config->group = step->pair.group;
+	if (step->opening.state != OPENED_REFUSED)
 		origin = (struct prepared_origin){process->warm.process, &process->early};
 	if (step->plan->device > 0 && process == STEP_SOLVER(step)) {
-		found = prepared_take(step->job->exec->warm, &origin, &step->visible, config, &step->group);
-		step->uses_gpus = true;
+		found = prepared_take(step->job->exec->warm, &origin, &step->place.gpus, config, &step->pair.group);
+		step->opening.uses_gpus = true;
 	}
-	config->group = step->group;
-	process->prepared = found != NULL;
+	if (found)
+		step->opening.state = OPENED_TAKEN;
+	config->group = step->pair.group;
 	return found;
 }
 
@@ -547,7 +550,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	const struct exec_context *exec = step->job->exec;
 	const char *program = find_program(process), *profiler = is_profiled(process) ? step->plan->profile : NULL;
 	bool on_device = step->plan->kind == STEP_RUN || step->plan->device > 0;
-	const struct cores *cores = on_device ? &step->cores : exec->build;
+	const struct cores *cores = on_device ? &step->place.cores : exec->build;
 	struct sandbox_fd fds[4];
 	int keep[JOB_MAX_DEVICES];
 	size_t binds_count = 0;
@@ -558,7 +561,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	environment_list(variables, &environment);
 	list_folders(process, &folders);
 	shared_list(process, &shared);
-	gpu_nodes_nodes(exec->gpus, &step->visible, profiler, &nodes);
+	gpu_nodes_nodes(exec->gpus, &step->place.gpus, profiler, &nodes);
 	size_t fds_count = list_descriptors(step, index, link, fds);
 	AUTO_FD int record = begin_recording(step, &folders);
 	if (record >= 0)
@@ -595,7 +598,6 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	};
 	if (process == STEP_SOLVER(step))
 		jit_describe(step, &config.sandbox.cache);
-	process->running = true;
 	config.prepared = find_prepared(process, &config.sandbox);
 	process_start(&process->process, exec->loop, &config, ended, on_lost, process);
 	warm_after_start(STEAL(process->warm.process));
@@ -621,13 +623,14 @@ launch_secret(struct step *step, struct kettle_error *err)
 {
 	AUTO_BUF struct buf lines = {0};
 	int ends[2];
+	assert(step->channels.secret < 0);
 	if (!step->plan->secret_fd)
 		return 0;
 	json_object_each(step->plan->secret, name, value)
 		buf_printf(&lines, "%s=%s\n", name, json_string_value(value));
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return kettle_fail(err, KETTLE_EIO, "Could not create a pipe: %s.", strerror(errno));
-	step->secret = ends[0];
+	step->channels.secret = ends[0];
 	/* The check of a plan ensures that the secret fits into a pipe. */
 	int rc = write_all(ends[1], lines.data, lines.len);
 	close(ends[1]);
@@ -638,7 +641,7 @@ bool
 launch_secret_unread(const struct step *step)
 {
 	int left = 0;
-	return step->secret >= 0 && ioctl(step->secret, FIONREAD, &left) == 0 && left > 0;
+	return step->channels.secret >= 0 && ioctl(step->channels.secret, FIONREAD, &left) == 0 && left > 0;
 }
 
 /* Whether a variable differs from run to run while nothing reads it before the script. */
@@ -696,7 +699,7 @@ request_warm(struct step_process *process, void (*again)(void *arg))
 		.modules = &process->plan->preload,
 		.recipes = caches ? recipes : NULL,
 		.environment = env,
-		.cores = &step->cores,
+		.cores = &step->place.cores,
 	};
 	process->warm.ended = again;
 	process->warm.arg = step;
@@ -719,17 +722,20 @@ list_early(struct step_process *process)
 static bool
 await_prepared(struct step *step, void (*again)(void *arg))
 {
-	if (step->plan->device == 0 || step->awaited || step->unprepared)
+	struct step_opening *opening = &step->opening;
+	if (step->plan->device == 0 || opening->state != OPENED_WANTED)
 		return false;
-	step->opening.ended = again;
-	step->opening.arg = step;
+	opening->wait.ended = again;
+	opening->wait.arg = step;
 	const struct prepared_origin origin = {STEP_SOLVER(step)->warm.process, &STEP_SOLVER(step)->early};
 	const struct sandbox_limits limits = make_limits(&STEP_SOLVER(step)->limits, &step->job->exec->config, 0);
-	step->awaited = prepared_await(
-		step->job->exec->warm, &origin, &step->visible, &limits, step->count > 1 ? step->memory : 0, &step->opening);
-	for (size_t i = 0; step->awaited && i < step->count; i++)
+	bool waits = prepared_await(step->job->exec->warm, &origin, &step->place.gpus, &limits,
+		step->count > 1 ? step->pair.memory : 0, &opening->wait);
+	for (size_t i = 0; waits && i < step->count; i++)
 		warm_hold(&step->processes[i].warm);
-	return step->awaited;
+	if (waits)
+		opening->state = OPENED_AWAITED;
+	return waits;
 }
 
 /*
@@ -766,7 +772,7 @@ launch_step(struct step *step, void (*ended)(void *arg), void (*on_lost)(void *a
 	struct referee_link link = {.peer = {-1, -1}, .shm = -1};
 	int rc = make_joint(step, &link, err);
 	if (rc == 0 && step->count > 1)
-		rc = sandbox_group_new(step->job->exec->machine, step->memory, &step->group, err);
+		rc = sandbox_group_new(step->job->exec->machine, step->pair.memory, &step->pair.group, err);
 	/* The referee starts last, since it may write at once. */
 	for (size_t i = step->count; rc == 0 && i-- > 0;)
 		launch(&step->processes[i], i, &link, ended, on_lost);

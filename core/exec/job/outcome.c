@@ -100,7 +100,7 @@ complaint_of(const struct step *step)
 		const char *words = complaints[i].words;
 		if (strstr(json_text_or_null(output, "text"), words))
 			return complaints[i].limit;
-		json_object_each(step->result.values, key, value)
+		json_object_each(step->channels.result.values, key, value)
 			if (strstr(json_string_value(value), words))
 				return complaints[i].limit;
 	}
@@ -111,9 +111,9 @@ static bool
 results_pass(const struct step *step)
 {
 	json_object_each(step->plan->pass_result, key, value)
-		if (!json_equal(value, json_object_get(step->result.values, key)))
+		if (!json_equal(value, json_object_get(step->channels.result.values, key)))
 			return false;
-	return !step->result.error;
+	return !step->channels.result.error;
 }
 
 /* Whether the program is a file from the plan. If this machine cannot execute it, the machine is not at fault. */
@@ -129,10 +129,10 @@ judge_unstarted(struct step *step, const struct step_process *process)
 {
 	const char *message = process->process.report.message;
 	if (process->process.error.code != 0) {
-		step->error = process->process.error;
+		step->failure.error = process->process.error;
 		return STEP_ERROR;
 	}
-	struct kettle_error *error = is_own_program(process) ? &step->fault : &step->error;
+	struct kettle_error *error = is_own_program(process) ? &step->failure.fault : &step->failure.error;
 	(void)kettle_fail(error, KETTLE_EUNAVAIL, "%s", message[0] ? message : "The process could not be started.");
 	return is_own_program(process) ? STEP_FAILED : STEP_ERROR;
 }
@@ -165,7 +165,7 @@ find_limit(struct step *step, bool hits)
 		enum sandbox_limit limit = hits ? hit_of(&process->process) : limit_of(&process->process);
 		if (limit == SANDBOX_LIMIT_NONE || (!hits && is_stopped(step, process)))
 			continue;
-		step->limited = process;
+		step->failure.limited = process;
 		return limit;
 	}
 	return SANDBOX_LIMIT_NONE;
@@ -178,7 +178,7 @@ find_limit(struct step *step, bool hits)
 static bool
 has_found_fault(const struct step *step)
 {
-	const json_t *values = step->result.values;
+	const json_t *values = step->channels.result.values;
 	return step->count > 1 && json_object_get(values, "fault") && !member_is(values, "solver", "gone");
 }
 
@@ -197,15 +197,15 @@ outcome_judge(struct step *step)
 		return STEP_CANCELLED;
 	bool passes = outcome_exit_passes(step);
 	/* Of a solver that is profiled, what it does after the referee's end counts as well. */
-	step->limit = passes && !step->plan->profile ? SANDBOX_LIMIT_NONE : find_limit(step, false);
-	if (step->limit != SANDBOX_LIMIT_NONE)
+	step->failure.limit = passes && !step->plan->profile ? SANDBOX_LIMIT_NONE : find_limit(step, false);
+	if (step->failure.limit != SANDBOX_LIMIT_NONE)
 		return STEP_LIMIT;
 	/*
 	 * A program that reports success before its harness has read the secret does so on purpose, so the machine is not
 	 * at fault.
 	 */
 	if (passes && launch_secret_unread(step)) {
-		(void)kettle_fail(&step->fault, KETTLE_EINVAL,
+		(void)kettle_fail(&step->failure.fault, KETTLE_EINVAL,
 			"Step `%.64s` passed without having read its secret, so it did not use it.", step->plan->id);
 		return STEP_FAILED;
 	}
@@ -213,11 +213,11 @@ outcome_judge(struct step *step)
 		return STEP_PASSED;
 	if (has_found_fault(step))
 		return STEP_FAILED;
-	step->limit = find_limit(step, true);
-	if (step->limit != SANDBOX_LIMIT_NONE)
+	step->failure.limit = find_limit(step, true);
+	if (step->failure.limit != SANDBOX_LIMIT_NONE)
 		return STEP_LIMIT;
-	step->limited = STEP_SOLVER(step);
-	step->limit = complaint_of(step);
+	step->failure.limited = STEP_SOLVER(step);
+	step->failure.limit = complaint_of(step);
 	return STEP_FAILED;
 }
 
@@ -332,25 +332,28 @@ outcome_make(const struct step *step)
 {
 	static const char *const kinds[] = {[STEP_BUILD] = "build", [STEP_PREPARE] = "prepare", [STEP_RUN] = "run"};
 	const struct step_process *main = &step->processes[0], *solver = STEP_SOLVER(step);
-	const char *error = step->error.code ? step->error.message : step->fault.code ? step->fault.message : NULL;
-	json_t *values = step->result.values;
+	const char *error = step->failure.error.code   ? step->failure.error.message
+						: step->failure.fault.code ? step->failure.fault.message
+												   : NULL;
+	json_t *values = step->channels.result.values;
 	enum step_state ended;
-	if (outcome_ended(step, &ended) && ended == step->state && step->error.code == 0)
+	if (outcome_ended(step, &ended) && ended == step->state && step->failure.error.code == 0)
 		return json_deep_copy(json_object_get(step->plan->ended, "outcome"));
 	json_t *outcome = json_pack(
 		"{s:s, s:s, s:s}", "step", step->plan->id, "kind", kinds[step->plan->kind], "state", state_names[step->state]);
 	json_object_update_new(outcome, describe_process(main));
-	json_object_update_new(outcome, describe_limit(step->limited ? step->limited : main, step->limit));
+	json_object_update_new(
+		outcome, describe_limit(step->failure.limited ? step->failure.limited : main, step->failure.limit));
 	enum sandbox_limit also = hit_of(&solver->process);
-	bool timed_out = step->limit == SANDBOX_LIMIT_WALL || step->limit == SANDBOX_LIMIT_CPU;
+	bool timed_out = step->failure.limit == SANDBOX_LIMIT_WALL || step->failure.limit == SANDBOX_LIMIT_CPU;
 	if (timed_out && limit_value(solver, also) > 0)
 		json_object_set_new(outcome, "also",
 			json_pack("{s:s, s:f}", "limit", sandbox_limit_name(also), "value", limit_value(solver, also)));
 	json_object_update(outcome, step->cache.texts);
 	json_object_update_new(outcome,
 		json_pack("{s:o, s:b, s:o, s:o, s:o, s:o, s:{s:I, s:I, s:I, s:I}}", "error", json_writer_text(error), "cached",
-			step->cache.hit, "result", values ? json_deep_copy(values) : json_object(), "result_error",
-			json_writer_text(step->result.error), "artifacts", describe_artifacts(&step->artifacts.manifest),
+			step->cache.texts != NULL, "result", values ? json_deep_copy(values) : json_object(), "result_error",
+			json_writer_text(step->channels.result.error), "artifacts", describe_artifacts(&step->artifacts.manifest),
 			"protections", sandbox_names(main->process.report.protections), "stamps", "begun_ns",
 			(json_int_t)step->times.begun_ns, "queued_ns", (json_int_t)step->times.queued_ns, "launched_ns",
 			(json_int_t)step->times.launched_ns, "ended_ns", (json_int_t)step->times.ended_ns));
@@ -358,8 +361,8 @@ outcome_make(const struct step *step)
 		json_pack("{s:O*, s:o*, s:s*, s:s*, s:O*, s:o*}", "jit", step->jit.left, "artifacts_cut",
 			step->artifacts.cut ? json_writer_text(step->artifacts.cut) : NULL, "missing", step->tools.missing, "title",
 			step->plan->title, "run", step->plan->run, "device", step->gpus.report ? describe_gpus(step) : NULL));
-	if (step->returned)
-		json_object_set_new(outcome, "outputs", manifest_json(&step->outputs));
+	if (step->files.returned)
+		json_object_set_new(outcome, "outputs", manifest_json(&step->files.outputs));
 	if (step->state != STEP_PASSED)
 		add_tools(outcome, step);
 	if (step->count > 1)

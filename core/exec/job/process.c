@@ -13,6 +13,7 @@
  */
 #include <config.h>
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -36,16 +37,26 @@
 
 static void process_take(struct process_drain *drain, const char *data, size_t size);
 
-/* On a thread of work. */
+/* A process without a result channel is not drained. */
 static void
-read_result(void *arg)
+enter(struct process *process, enum process_state state)
 {
-	struct process *process = arg;
-	struct process_drain *drain = &process->drains[PROCESS_RESULT];
+	assert(state == process->state + 1 || (state == PROCESS_ENDED && process->state == PROCESS_CLOSING));
+	process->state = state;
+}
+
+bool
+process_is_open(const struct process *process)
+{
+	return process->state != PROCESS_NONE && process->state != PROCESS_ENDED;
+}
+
+static void
+read_some(struct process *process, int reads)
+{
 	char chunk[CHUNK];
-	/* The last reader takes everything; result.c limits it. */
-	for (int i = 0; i < (process->last ? READS_AT_LAST : READS_A_TURN); i++) {
-		ssize_t n = read(drain->fd, chunk, sizeof(chunk));
+	for (int i = 0; i < reads; i++) {
+		ssize_t n = read(process->drains[PROCESS_RESULT].fd, chunk, sizeof(chunk));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
@@ -54,8 +65,22 @@ read_result(void *arg)
 		}
 		buf_add(&process->result_data, chunk, (size_t)n);
 	}
-	if (process->last)
-		close(STEAL_FD(drain->fd));
+}
+
+/* On a thread of work. */
+static void
+read_result(void *arg)
+{
+	read_some(arg, READS_A_TURN);
+}
+
+/* Likewise, at the end: takes everything; result.c limits it. */
+static void
+read_rest(void *arg)
+{
+	struct process *process = arg;
+	read_some(process, READS_AT_LAST);
+	close(STEAL_FD(process->drains[PROCESS_RESULT].fd));
 }
 
 static void
@@ -71,9 +96,10 @@ last_read(void *arg)
 {
 	struct process *process = arg;
 	take_result(process);
-	if (process->result->over && !process->killed)
+	if (process->result->over && process->limit == SANDBOX_LIMIT_NONE)
 		process->limit = SANDBOX_LIMIT_RESULT;
 	result_end(process->result);
+	enter(process, PROCESS_ENDED);
 	process->ended(process->arg);
 }
 
@@ -86,11 +112,13 @@ process_release(struct process *process)
 	for (size_t i = 0; i < PROCESS_RESULT; i++)
 		if (process->drains[i].fd >= 0)
 			close(STEAL_FD(process->drains[i].fd));
-	process->last = true;
-	if (process->drains[PROCESS_RESULT].fd >= 0)
-		work_start(&process->reader, process->wall.loop, read_result, last_read, process);
-	else
+	if (process->drains[PROCESS_RESULT].fd >= 0) {
+		enter(process, PROCESS_DRAINING);
+		work_start(&process->reader, process->wall.loop, read_rest, last_read, process);
+	} else {
+		enter(process, PROCESS_ENDED);
 		process->ended(process->arg);
+	}
 }
 
 static void
@@ -110,9 +138,7 @@ close_handle(struct process *process, uv_handle_t *handle)
 static void
 process_finish(struct process *process)
 {
-	if (process->ending)
-		return;
-	process->ending = true;
+	enter(process, PROCESS_CLOSING);
 	for (size_t i = 0; i < PROCESS_STREAMS; i++)
 		if (process->drains[i].polled)
 			close_handle(process, (uv_handle_t *)&process->drains[i].poll);
@@ -132,9 +158,9 @@ on_process_lost(uv_timer_t *timer)
 void
 process_kill(struct process *process, enum sandbox_limit limit)
 {
-	if (!process->sandbox || process->ending || process->killed)
+	assert(limit != SANDBOX_LIMIT_NONE);
+	if (process->state != PROCESS_RUNNING || process->limit != SANDBOX_LIMIT_NONE)
 		return;
-	process->killed = true;
 	process->limit = limit;
 	sandbox_kill(process->sandbox, limit);
 	uv_update_time(process->wall.loop);
@@ -179,7 +205,7 @@ out_of_grace(uv_timer_t *timer)
 void
 process_end_within(struct process *process, uint64_t ms)
 {
-	if (process->ending)
+	if (process->state != PROCESS_RUNNING)
 		return;
 	uv_update_time(process->wall.loop);
 	(void)uv_timer_start(&process->wall, out_of_grace, ms, 0);
@@ -238,7 +264,7 @@ result_read(void *arg)
 {
 	struct process *process = arg;
 	take_result(process);
-	if (!process->ending && !process->result_ended)
+	if (process->state == PROCESS_RUNNING && !process->result_ended)
 		(void)uv_poll_start(&process->drains[PROCESS_RESULT].poll, UV_READABLE, on_result);
 	process_release(process);
 }
@@ -325,12 +351,13 @@ launch(struct process *process, uv_loop_t *loop, const struct process_config *co
 	int rc = nothing >= 0 ? 0 : kettle_fail(&process->error, KETTLE_EIO, "/dev/null cannot be opened.");
 	if (rc == 0)
 		rc = open_streams(process, loop, theirs);
+	assert(config->sandbox.fds_count + PROCESS_STREAMS + 1 <= PROCESS_MAX_FDS);
 	fds[count++] = (struct sandbox_fd){nothing, 0};
 	fds[count++] = (struct sandbox_fd){theirs[PROCESS_STDOUT], 1};
 	fds[count++] = (struct sandbox_fd){theirs[PROCESS_STDERR], 2};
 	if (process->result)
 		fds[count++] = (struct sandbox_fd){theirs[PROCESS_RESULT], STEP_FD_RESULT};
-	for (size_t i = 0; i < config->sandbox.fds_count && count < PROCESS_MAX_FDS; i++)
+	for (size_t i = 0; i < config->sandbox.fds_count; i++)
 		fds[count++] = config->sandbox.fds[i];
 	sandbox.fds = fds;
 	sandbox.fds_count = count;
@@ -375,7 +402,9 @@ void
 process_start(struct process *process, uv_loop_t *loop, const struct process_config *config, void (*ended)(void *arg),
 	void (*on_lost)(void *arg), void *arg)
 {
+	assert(!process_is_open(process));
 	*process = (struct process){.ended = ended, .on_lost = on_lost, .arg = arg, .result = config->result};
+	enter(process, PROCESS_RUNNING);
 	for (size_t i = 0; i < PROCESS_STREAMS; i++)
 		process->drains[i].fd = -1;
 	for (size_t i = 0; i < ARRAY_SIZE(process->output); i++)

@@ -68,7 +68,7 @@ shared_list(const struct step_process *process, struct strings *paths)
 		if (!shared_is_shown(step, input))
 			continue;
 		const struct step *source = &step->job->steps[input->step - step->job->line.plan.steps];
-		AUTO_FREE char *from = path_join(source->kept, input->output), *to = path_join(SANDBOX_JOB, input->path);
+		AUTO_FREE char *from = path_join(source->files.kept, input->output), *to = path_join(SANDBOX_JOB, input->path);
 		strings_add(paths, from);
 		strings_add(paths, to);
 	}

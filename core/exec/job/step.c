@@ -3,13 +3,14 @@
 /*
  * Theory of operation. A step goes through phases, each of which ends in a callback on the loop thread:
  *
- *   begin ── tools found (work) ──▶ key (work) ──▶ no other builds it ──▶ cache or folders (work) ──▶ slot, device
- *         ──▶ processes run ──▶ outputs collected (work) ──▶ outcome, job->advance
+ *   idle ──▶ finding ──▶ keying ──▶ awaiting ──▶ preparing ──▶ queued ──▶ warming ──▶ running ──▶ checking ──▶ collecting
+ *            (tools)                (the same    (cache or     (slot or      ▲           │        (GPUs)      (outputs)
+ *                                    build)       folders)      devices)     └─ resetting ◀───────────┘
  *
- * A GPU is checked before the outputs are collected (work); a step that passed while its GPU was throttled then starts
- * again with new folders, once. Steps that cannot be cached have no key. Work runs on a thread of its own and owns the
- * step meanwhile; a cancel waits for the end of the work. Every failure leads to step_end, which releases what the step
- * holds, sends the outcome and notifies the job; it is called once.
+ * Each of them may lead to the end (step_may_follow). Steps that cannot be cached have no key. A step that passed while
+ * its GPU was throttled starts again with new folders, once, and so does one that failed in a prepared process. Work
+ * runs on a thread of its own and owns the step meanwhile; a cancel waits for the end of the work. Every failure leads
+ * to step_end, which releases what the step holds, sends the outcome and notifies the job; it is called once.
  */
 #include <config.h>
 
@@ -22,18 +23,31 @@
 #include "exec/job/job_internal.h"
 #include "exec/util/json_writer.h"
 
-/* Enters a phase, after a check against the picture above. */
+bool
+step_may_follow(enum step_phase phase, enum step_phase next)
+{
+	static const unsigned may_follow[] = {
+		[STEP_IDLE] = 1 << STEP_RESTORING | 1 << STEP_FINDING | 1 << STEP_ENDED,
+		[STEP_RESTORING] = 1 << STEP_ENDED,
+		[STEP_FINDING] = 1 << STEP_KEYING | 1 << STEP_PREPARING | 1 << STEP_ENDED,
+		[STEP_KEYING] = 1 << STEP_AWAITING | 1 << STEP_ENDED,
+		[STEP_AWAITING] = 1 << STEP_PREPARING | 1 << STEP_ENDED,
+		[STEP_PREPARING] = 1 << STEP_QUEUED | 1 << STEP_ENDED,
+		[STEP_QUEUED] = 1 << STEP_WARMING | 1 << STEP_ENDED,
+		[STEP_WARMING] = 1 << STEP_WARMING | 1 << STEP_RUNNING | 1 << STEP_ENDED,
+		[STEP_RUNNING] = 1 << STEP_CHECKING | 1 << STEP_RESETTING | 1 << STEP_COLLECTING | 1 << STEP_ENDED,
+		[STEP_CHECKING] = 1 << STEP_RESETTING | 1 << STEP_COLLECTING,
+		[STEP_RESETTING] = 1 << STEP_WARMING | 1 << STEP_ENDED,
+		[STEP_COLLECTING] = 1 << STEP_ENDED,
+		[STEP_ENDED] = 0,
+	};
+	return may_follow[phase] & 1 << next;
+}
+
 static void
 enter(struct step *step, enum step_phase phase)
 {
-	static const unsigned may_follow[] = {
-		[STEP_IDLE] = 1 << STEP_WORKING | 1 << STEP_ENDED,
-		[STEP_WORKING] = 1 << STEP_WORKING | 1 << STEP_QUEUED | 1 << STEP_RUNNING | 1 << STEP_ENDED,
-		[STEP_QUEUED] = 1 << STEP_WORKING | 1 << STEP_QUEUED | 1 << STEP_RUNNING | 1 << STEP_ENDED,
-		[STEP_RUNNING] = 1 << STEP_WORKING | 1 << STEP_ENDED,
-		[STEP_ENDED] = 0,
-	};
-	assert(may_follow[step->phase] & 1 << phase);
+	assert(step_may_follow(step->phase, phase));
 	step->phase = phase;
 }
 
@@ -52,8 +66,8 @@ static void
 open_process(struct step *step, const struct plan_process *plan, const char *folder)
 {
 	struct step_process *process = &step->processes[step->count++];
-	*process =
-		(struct step_process){.step = step, .plan = plan, .limits = plan->limits, .dir = path_join(step->dir, folder)};
+	*process = (struct step_process){
+		.step = step, .plan = plan, .limits = plan->limits, .dir = path_join(step->files.dir, folder)};
 	if (step->job->line.unit.level == SANDBOX_LEVEL_OFF)
 		process->temporary = xasprintf("%s.tmp", process->dir);
 	if (process->limits.memory == 0)
@@ -70,7 +84,7 @@ share_memory(struct step *step)
 	if (both.memory == 0)
 		both.memory = unit->memory * (step->plan->device > 1 ? step->plan->device : 1);
 	limits_cap(&both, &(struct limits){.memory = step->job->exec->config.max.memory});
-	step->memory = both.memory;
+	step->pair.memory = both.memory;
 	for (size_t i = 0; i < step->count && step->count > 1; i++)
 		limits_cap(&step->processes[i].limits, &both);
 }
@@ -84,18 +98,21 @@ take_places(struct step *step)
 	/* A step without a device runs on the cores of the first slot. */
 	for (size_t i = 0; i < unit->count && (i == 0 || i < device); i++) {
 		if (i < device && unit->devices[i].gpu)
-			strings_add(&step->visible, unit->devices[i].gpu);
-		cores_join(&step->cores, &unit->devices[i].cores);
+			strings_add(&step->place.gpus, unit->devices[i].gpu);
+		cores_join(&step->place.cores, &unit->devices[i].cores);
 	}
-	if (step->cores.count == 0)
-		cores_join(&step->cores, &step->job->exec->all);
+	if (step->place.cores.count == 0)
+		cores_join(&step->place.cores, &step->job->exec->all);
 }
 
 void
 step_open(struct step *step, struct job *job, const struct plan_step *plan, char *dir_take)
 {
 	static const char *const folders[] = {"job", "solver"};
-	*step = (struct step){.job = job, .plan = plan, .dir = dir_take, .kept = path_join(dir_take, "kept"), .secret = -1};
+	*step = (struct step){.job = job,
+		.plan = plan,
+		.files = {.dir = dir_take, .kept = path_join(dir_take, "kept")},
+		.channels.secret = -1};
 	for (size_t i = 0; i < plan->count; i++)
 		open_process(step, &plan->processes[i], folders[i]);
 	share_memory(step);
@@ -108,16 +125,14 @@ step_reset(struct step *step)
 {
 	for (size_t i = 0; i < step->count; i++)
 		process_close(&step->processes[i].process);
-	result_close(&step->result);
-	result_close(&step->profiled);
-	sandbox_group_free(STEAL(step->group));
-	step->limited = NULL;
-	if (step->secret >= 0)
-		close(STEAL_FD(step->secret));
+	result_close(&step->channels.result);
+	result_close(&step->channels.profiled);
+	sandbox_group_free(STEAL(step->pair.group));
+	if (step->channels.secret >= 0)
+		close(STEAL_FD(step->channels.secret));
 	json_decref(STEAL(step->gpus.report));
 	budget_return(step);
-	step->error = step->fault = (struct kettle_error){0};
-	step->limit = SANDBOX_LIMIT_NONE;
+	step->failure = (struct step_failure){0};
 }
 
 void
@@ -132,9 +147,9 @@ step_close(struct step *step)
 	}
 	free(step->tools.further);
 	json_decref(step->tools.told);
-	strings_free(&step->visible);
-	cores_free(&step->cores);
-	manifest_free(&step->outputs);
+	strings_free(&step->place.gpus);
+	cores_free(&step->place.cores);
+	manifest_free(&step->files.outputs);
 	manifest_free(&step->artifacts.manifest);
 	json_decref_all(step->cache.texts, step->jit.left);
 	free_all(step->jit.trouble, step->jit.input);
@@ -143,7 +158,7 @@ step_close(struct step *step)
 	if (step->cache.recorder)
 		(void)recorder_end(step->cache.recorder, &step->cache.reads);
 	reads_free(&step->cache.reads);
-	free_all(step->tools.missing, step->tools.library, step->artifacts.cut, step->dir, step->kept);
+	free_all(step->tools.missing, step->tools.library, step->artifacts.cut, step->files.dir, step->files.kept);
 }
 
 /* Whether the job makes shared results and so sends no events. */
@@ -157,9 +172,9 @@ is_silent(const struct step *step)
 static void
 take_profile(struct step *step)
 {
-	json_object_each(step->profiled.values, key, value)
+	json_object_each(step->channels.profiled.values, key, value)
 		if (strncmp(key, "profile.", strlen("profile.")) == 0)
-			json_object_set(step->result.values, key, value);
+			json_object_set(step->channels.result.values, key, value);
 }
 
 /* Ends a step; every step ends here. */
@@ -167,30 +182,30 @@ static void
 step_end(struct step *step, enum step_state state)
 {
 	struct job *job = step->job;
-	bool outer = job->advancing;
+	enum job_turn outer = job->turn;
 	/* A release may let another step of the job begin and end. The job must not end before this step. */
-	job->advancing = true;
+	job->turn = TURN_TAKEN;
 	enter(step, STEP_ENDED);
 	step->times.ended_ns = time_monotonic_ns();
 	step->state = state;
 	for (size_t i = 0; i < step->count; i++)
 		warm_cancel_request(&step->processes[i].warm);
-	prepared_cancel(&step->opening);
-	build_slots_release(&job->exec->builds, &step->slot);
-	build_slots_end(&job->exec->builds, &step->flight);
+	prepared_cancel(&step->opening.wait);
+	build_slots_release(&job->exec->builds, &step->build.slot);
+	build_slots_end(&job->exec->builds, &step->build.flight);
 	take_profile(step);
-	if (!budget_take_result(&job->budget, &step->result) && state == STEP_PASSED)
+	if (!budget_take_result(&job->budget, &step->channels.result) && state == STEP_PASSED)
 		step->state = STEP_FAILED;
 	step->outcome = outcome_make(step);
 	budget_take_outcome(&job->budget, step->outcome);
 	for (size_t i = 0; i < step->count; i++)
 		process_close(&step->processes[i].process);
-	sandbox_group_free(STEAL(step->group));
+	sandbox_group_free(STEAL(step->pair.group));
 	failpoint("exec.outcome");
-	if (!job->reported && !is_silent(step))
+	if (!job_is_reported(job) && !is_silent(step))
 		exec_context_emit(job->exec,
 			json_pack("{s:s, s:s, s:O}", "event", "outcome", "job", job->line.job, "outcome", step->outcome));
-	job->advancing = outer;
+	job->turn = outer;
 	job->advance(job);
 }
 
@@ -198,33 +213,38 @@ void
 step_end_unbegun(struct step *step, enum step_state state, const char *why)
 {
 	if (why)
-		(void)kettle_fail(&step->fault, KETTLE_ECANCELED, "%s", why);
+		(void)kettle_fail(&step->failure.fault, KETTLE_ECANCELED, "%s", why);
 	step_end(step, state);
 }
 
 static void
-do_work(struct step *step, void (*run)(void *step), void (*done)(void *step))
+do_work(struct step *step, enum step_phase phase, void (*run)(void *step), void (*done)(void *step))
 {
-	enter(step, STEP_WORKING);
+	enter(step, phase);
 	work_start(&step->work, step->job->exec->loop, run, done, step);
+}
+
+/* Ends a step whose work was not needed or has failed. False: it goes on. */
+static bool
+ends_after_work(struct step *step)
+{
+	const struct step_failure *failure = &step->failure;
+	bool ends = is_over(step) || failure->error.code != 0 || failure->fault.code != 0;
+	if (ends)
+		step_end(step, is_over(step) ? STEP_CANCELLED : failure->error.code != 0 ? STEP_ERROR : STEP_FAILED);
+	return ends;
 }
 
 static void
 key_done(void *arg)
 {
 	struct step *step = arg;
-	if (is_over(step)) {
-		step_end(step, STEP_CANCELLED);
+	if (ends_after_work(step))
 		return;
-	}
-	if (step->error.code != 0) {
-		step_end(step, STEP_ERROR);
-		return;
-	}
-	enter(step, STEP_QUEUED);
+	enter(step, STEP_AWAITING);
 	/* Whether a shared result is there or not, no job waits until it is made. */
 	if (step->plan->shared ||
-		build_slots_begin(&step->job->exec->builds, &step->flight, step->cache.key, step_prepare, step))
+		build_slots_begin(&step->job->exec->builds, &step->build.flight, step->cache.key, step_prepare, step))
 		step_prepare(step);
 }
 
@@ -232,13 +252,11 @@ static void
 tools_done(void *arg)
 {
 	struct step *step = arg;
-	if (is_over(step)) {
-		step_end(step, STEP_CANCELLED);
-	} else if (step->error.code != 0) {
-		step_end(step, STEP_ERROR);
-	} else if (step->plan->cache) {
-		step->cache.guessed = step->job->exec->unrecorded;
-		do_work(step, step_files_key, key_done);
+	if (ends_after_work(step))
+		return;
+	if (step->plan->cache) {
+		step->cache.cover = step->job->exec->unrecorded ? COVER_KEY : COVER_RECORD;
+		do_work(step, STEP_KEYING, step_files_key, key_done);
 	} else {
 		step_prepare(step);
 	}
@@ -250,7 +268,8 @@ restored(void *arg)
 	struct step *step = arg;
 	enum step_state state = STEP_ERROR;
 	(void)outcome_ended(step, &state);
-	step_end(step, is_over(step) ? STEP_CANCELLED : step->error.code != 0 ? STEP_ERROR : state);
+	if (!ends_after_work(step))
+		step_end(step, state);
 }
 
 void
@@ -258,9 +277,9 @@ step_begin(struct step *step)
 {
 	step->times.begun_ns = time_monotonic_ns();
 	if (step->plan->ended)
-		do_work(step, step_files_restore, restored);
+		do_work(step, STEP_RESTORING, step_files_restore, restored);
 	else
-		do_work(step, launch_find_tools, tools_done);
+		do_work(step, STEP_FINDING, launch_find_tools, tools_done);
 }
 
 static void
@@ -272,20 +291,16 @@ emit_begin(struct step *step)
 		return;
 	exec_context_emit(
 		step->job->exec, json_pack("{s:s, s:s, s:s, s:s, s:b}", "event", "step", "job", step->job->line.job, "step",
-							 step->plan->id, "state", words[step->plan->kind], "cached", step->cache.hit));
+							 step->plan->id, "state", words[step->plan->kind], "cached", step->cache.texts != NULL));
 }
 
 static void
 prepare_done(void *arg)
 {
 	struct step *step = arg;
-	if (is_over(step)) {
-		step_end(step, STEP_CANCELLED);
-	} else if (step->error.code != 0) {
-		step_end(step, STEP_ERROR);
-	} else if (step->fault.code != 0) {
-		step_end(step, STEP_FAILED);
-	} else if (step->cache.hit) {
+	if (ends_after_work(step))
+		return;
+	if (step->cache.texts) {
 		json_object_del(step->job->exec->tried, step->cache.key);
 		emit_begin(step);
 		step_end(step, STEP_PASSED);
@@ -300,7 +315,7 @@ static void
 step_prepare(void *arg)
 {
 	struct step *step = arg;
-	do_work(step, step_files_prepare, prepare_done);
+	do_work(step, STEP_PREPARING, step_files_prepare, prepare_done);
 }
 
 /* Waits for a build slot or the devices. */
@@ -311,15 +326,15 @@ queue(void *arg)
 	enter(step, STEP_QUEUED);
 	step->times.queued_ns = time_monotonic_ns();
 	if (step->plan->device > 0) {
-		int rc = device_lease_request(step->job, &step->error);
+		int rc = device_lease_request(step->job, &step->failure.error);
 		if (rc < 0) {
-			step->error.code = rc;
+			step->failure.error.code = rc;
 			step_end(step, STEP_ERROR);
 		} else if (rc > 0) {
 			step_start(step);
 		}
 	} else if (step->plan->kind == STEP_RUN || step->job->own ||
-			   build_slots_acquire(&step->job->exec->builds, &step->slot, step_start, step)) {
+			   build_slots_acquire(&step->job->exec->builds, &step->build.slot, step_start, step)) {
 		step_start(step);
 	}
 }
@@ -327,7 +342,7 @@ queue(void *arg)
 void
 step_device_granted(struct step *step)
 {
-	if (step->phase == STEP_QUEUED && step->plan->device > 0 && step->warm_requests == 0)
+	if (step->phase == STEP_QUEUED && step->plan->device > 0)
 		step_start(step);
 }
 
@@ -347,12 +362,12 @@ collect_done(void *arg)
 	struct step *step = arg;
 	struct exec_context *exec = step->job->exec;
 	enum step_state state = step->state;
-	if (state == STEP_PASSED && step->error.code != 0)
+	if (state == STEP_PASSED && step->failure.error.code != 0)
 		state = STEP_ERROR;
-	else if (state == STEP_PASSED && step->fault.code != 0)
+	else if (state == STEP_PASSED && step->failure.fault.code != 0)
 		state = STEP_FAILED;
 	budget_return(step);
-	exec->unrecorded = exec->unrecorded || step->cache.unable;
+	exec->unrecorded = exec->unrecorded || step->cache.cover == COVER_NOTHING;
 	jit_tell(exec, step->jit.trouble);
 	sandbox_machine_prepare(exec->machine);
 	step_end(step, state);
@@ -363,17 +378,17 @@ static void
 again_done(void *arg)
 {
 	struct step *step = arg;
-	struct kettle_error error = step->error;
+	struct kettle_error error = step->failure.error;
 	step_reset(step);
-	step->error = error;
-	if (step->error.code != 0) {
+	step->failure.error = error;
+	if (step->failure.error.code != 0) {
 		step_end(step, STEP_ERROR);
 		return;
 	}
 	/* It requests warm processes anew, and may have to wait for them. */
 	step->warm_requests = 0;
-	step->awaited = false;
-	enter(step, STEP_QUEUED);
+	if (step->opening.state != OPENED_REFUSED)
+		step->opening.state = OPENED_WANTED;
 	step_start(step);
 }
 
@@ -398,20 +413,20 @@ on_looked(void *arg)
 		lease->reading = STEAL(step->gpus.reading);
 	}
 	if (!must_repeat(step)) {
-		do_work(step, step_files_collect, collect_done);
+		do_work(step, STEP_COLLECTING, step_files_collect, collect_done);
 		return;
 	}
 	step->gpus.throttled = json_incref(json_object_get(step->gpus.report, "throttled"));
-	do_work(step, step_files_reset, again_done);
+	do_work(step, STEP_RESETTING, step_files_reset, again_done);
 }
 
 /* Other steps may open the GPUs, since no process of this one runs on them. */
 static void
 leave_gpus(struct step *step)
 {
-	if (step->uses_gpus)
-		prepared_end_use(step->job->exec->warm, &step->visible);
-	step->uses_gpus = false;
+	if (step->opening.uses_gpus)
+		prepared_end_use(step->job->exec->warm, &step->place.gpus);
+	step->opening.uses_gpus = false;
 }
 
 /*
@@ -423,10 +438,11 @@ static bool
 must_open_itself(const struct step *step)
 {
 	const struct process *process = &STEP_SOLVER(step)->process;
-	if (!STEP_SOLVER(step)->prepared || step->unprepared || is_over(step))
+	if (step->opening.state != OPENED_TAKEN || is_over(step))
 		return false;
 	bool gone = process->error.code == 0 && !process->report.started;
-	return gone || step->state == STEP_FAILED || (step->state == STEP_LIMIT && step->limit != SANDBOX_LIMIT_WALL);
+	return gone || step->state == STEP_FAILED ||
+		   (step->state == STEP_LIMIT && step->failure.limit != SANDBOX_LIMIT_WALL);
 }
 
 /* All processes have ended: collects the step's files if they count. */
@@ -436,21 +452,20 @@ all_ended(struct step *step)
 	struct exec_context *exec = step->job->exec;
 	leave_gpus(step);
 	failpoint("exec.ended");
-	step->state = step->error.code != 0 ? STEP_ERROR : outcome_judge(step);
+	step->state = step->failure.error.code != 0 ? STEP_ERROR : outcome_judge(step);
 	if (must_open_itself(step)) {
-		step->unprepared = true;
-		do_work(step, step_files_reset, again_done);
+		step->opening.state = OPENED_REFUSED;
+		do_work(step, STEP_RESETTING, step_files_reset, again_done);
 		return;
 	}
-	step->collect = step->state == STEP_PASSED;
-	if (step->collect && step->plan->cache)
-		step->trim = exec->stores++ % CACHE_TRIM_EVERY == 0;
-	build_slots_release(&exec->builds, &step->slot);
+	if (step->state == STEP_PASSED && step->plan->cache)
+		step->cache.trim = exec->stores++ % CACHE_TRIM_EVERY == 0;
+	build_slots_release(&exec->builds, &step->build.slot);
 	budget_reserve(step);
 	if (step->plan->device > 0 && step->job->lease.watch.gpus.count > 0)
-		do_work(step, step_files_check_gpus, on_looked);
+		do_work(step, STEP_CHECKING, step_files_check_gpus, on_looked);
 	else
-		do_work(step, step_files_collect, collect_done);
+		do_work(step, STEP_COLLECTING, step_files_collect, collect_done);
 }
 
 /*
@@ -474,14 +489,14 @@ process_ended(void *arg)
 {
 	struct step_process *process = arg;
 	struct step *step = process->step;
-	process->running = false;
 	/* The end of the referee, or a solver that could not be started, ends the step. */
-	if (process == &step->processes[0] && step->count > 1 && step->processes[1].running)
+	if (process == &step->processes[0] && step->count > 1 && process_is_open(&step->processes[1].process))
 		stop_solver(step);
-	else if (process == &step->processes[1] && process->process.error.code != 0 && step->processes[0].running)
+	else if (process == &step->processes[1] && process->process.error.code != 0 &&
+			 process_is_open(&step->processes[0].process))
 		process_kill(&step->processes[0].process, SANDBOX_LIMIT_CANCEL);
 	for (size_t i = 0; i < step->count; i++)
-		if (step->processes[i].running)
+		if (process_is_open(&step->processes[i].process))
 			return;
 	all_ended(step);
 }
@@ -509,11 +524,12 @@ step_start(void *arg)
 		return;
 	}
 	if (step->plan->device > 0 && step->job->lease.error.code != 0) {
-		step->error = step->job->lease.error;
+		step->failure.error = step->job->lease.error;
 		step_end(step, STEP_ERROR);
 		return;
 	}
 	/* Warm processes may have to start first, which calls this function again. */
+	enter(step, STEP_WARMING);
 	bool waits = launch_request_warm(step, step_start);
 	if (step->plan->device > 0 && step->warm_requests == 0)
 		(void)warm_yield(step->job->exec->warm);
@@ -524,17 +540,17 @@ step_start(void *arg)
 	failpoint("exec.step");
 	emit_begin(step);
 	if (step->plan->result)
-		result_open(&step->result, step->processes[0].limits.result, &step->plan->unique, on_value, step);
+		result_open(&step->channels.result, step->processes[0].limits.result, &step->plan->unique, on_value, step);
 	if (step->plan->profile && step->count > 1)
-		result_open(&step->profiled, step->processes[1].limits.result, &(struct strings){0}, NULL, step);
+		result_open(&step->channels.profiled, step->processes[1].limits.result, &(struct strings){0}, NULL, step);
 	enter(step, STEP_RUNNING);
-	int rc = launch_secret(step, &step->error);
+	int rc = launch_secret(step, &step->failure.error);
 	if (rc == 0)
-		rc = launch_step(step, process_ended, process_lost, &step->error);
+		rc = launch_step(step, process_ended, process_lost, &step->failure.error);
 	failpoint("exec.running");
 	if (rc != 0) {
 		leave_gpus(step);
-		step->error.code = rc;
+		step->failure.error.code = rc;
 		step_end(step, STEP_ERROR);
 	}
 }
@@ -544,15 +560,22 @@ step_cancel(struct step *step)
 {
 	switch (step->phase) {
 	case STEP_IDLE:
+	case STEP_AWAITING:
 	case STEP_QUEUED:
+	case STEP_WARMING:
 		step_end(step, STEP_CANCELLED);
 		break;
 	case STEP_RUNNING:
 		for (size_t i = 0; i < step->count; i++)
-			if (step->processes[i].running)
-				process_kill(&step->processes[i].process, SANDBOX_LIMIT_CANCEL);
+			process_kill(&step->processes[i].process, SANDBOX_LIMIT_CANCEL);
 		break;
-	case STEP_WORKING:
+	case STEP_RESTORING:
+	case STEP_FINDING:
+	case STEP_KEYING:
+	case STEP_PREPARING:
+	case STEP_CHECKING:
+	case STEP_RESETTING:
+	case STEP_COLLECTING:
 	case STEP_ENDED:
 		break;
 	}

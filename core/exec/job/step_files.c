@@ -80,19 +80,19 @@ source_of(const struct job *job, const struct plan_input *input)
 
 /*
  * Links an output of another step. If that step did not leave the file, the step is at fault, not the machine:
- * step->fault.
+ * step->failure.fault.
  */
 static int
 link_output(struct step *step, const struct plan_input *input, const char *to, const char *as, bool link)
 {
 	const struct step *source = source_of(step->job, input);
 	struct kettle_error error = {0};
-	int rc = collect_outputs_link(&source->outputs, source->kept, input->output, to, as, link, &error);
+	int rc = collect_outputs_link(&source->files.outputs, source->files.kept, input->output, to, as, link, &error);
 	if (rc == KETTLE_ENOENT)
-		(void)kettle_fail(&step->fault, rc, "The input `%s` is `%s` of step `%.64s`, which did not write it.",
+		(void)kettle_fail(&step->failure.fault, rc, "The input `%s` is `%s` of step `%.64s`, which did not write it.",
 			input->path, input->output, source->plan->id);
 	else if (rc != 0)
-		step->error = error;
+		step->failure.error = error;
 	return rc == KETTLE_ENOENT ? 0 : rc;
 }
 
@@ -101,12 +101,12 @@ static int
 make_cache_input(struct step *step, const struct plan_input *input)
 {
 	const struct step *source = source_of(step->job, input);
-	AUTO_FREE char *folder = path_join(step->dir, "layer");
-	int rc = step->jit.input ? 0 : file_mkdirs(folder, 0755, &step->error);
+	AUTO_FREE char *folder = path_join(step->files.dir, "layer");
+	int rc = step->jit.input ? 0 : file_mkdirs(folder, 0755, &step->failure.error);
 	if (rc != 0 || step->jit.input)
 		return rc;
 	rc = link_output(step, input, folder, input->output, true);
-	jit_cache_layer_open(folder, &source->outputs);
+	jit_cache_layer_open(folder, &source->files.outputs);
 	step->jit.input = path_join(folder, input->output);
 	return rc;
 }
@@ -116,10 +116,10 @@ make_folder(struct step *step, const struct step_process *process)
 {
 	const struct job *job = step->job;
 	AUTO_FREE char *out = path_join(process->dir, "out");
-	int rc = file_mkdirs(out, 0755, &step->error);
+	int rc = file_mkdirs(out, 0755, &step->failure.error);
 	if (rc == 0 && process->temporary) {
 		AUTO_FREE char *home = path_join(process->temporary, STEP_HOME);
-		rc = file_mkdirs(home, 0700, &step->error);
+		rc = file_mkdirs(home, 0700, &step->failure.error);
 	}
 	for (size_t i = 0; rc == 0 && i < process->plan->inputs_count; i++) {
 		const struct plan_input *input = &process->plan->inputs[i];
@@ -131,8 +131,8 @@ make_folder(struct step *step, const struct step_process *process)
 		else if (source)
 			rc = link_output(step, input, process->dir, input->path, may_link(step));
 		else
-			rc = write_contents(
-				job, &input->contents, process->dir, input->path, mode_of(process->plan, input->path), &step->error);
+			rc = write_contents(job, &input->contents, process->dir, input->path, mode_of(process->plan, input->path),
+				&step->failure.error);
 	}
 	return rc;
 }
@@ -144,8 +144,8 @@ make_step_folders(struct step *step)
 	for (size_t i = 0; rc == 0 && i < step->count; i++)
 		rc = make_folder(step, &step->processes[i]);
 	if (rc == 0 && step->plan->cases)
-		rc = write_contents(
-			step->job, &step->plan->cases_contents, step->processes[0].dir, step->plan->cases, 0644, &step->error);
+		rc = write_contents(step->job, &step->plan->cases_contents, step->processes[0].dir, step->plan->cases, 0644,
+			&step->failure.error);
 	return rc;
 }
 
@@ -157,8 +157,8 @@ make_step_folders(struct step *step)
 static void
 digest_outputs(const struct step *source, const struct plan_input *input, struct sha256 *digest)
 {
-	for (size_t i = 0; i < source->outputs.count; i++) {
-		const struct output_file *file = &source->outputs.files[i];
+	for (size_t i = 0; i < source->files.outputs.count; i++) {
+		const struct output_file *file = &source->files.outputs.files[i];
 		const char *rest = path_below(file->path, input->output);
 		if (!rest)
 			continue;
@@ -270,15 +270,15 @@ step_files_key(void *arg)
 	}
 	/* Includes the paths that it sees. If reads cannot be recorded, all files there count. */
 	digest_object(exec->config.extra_paths, digest);
-	sha256_number(digest, step->cache.guessed);
-	if (step->cache.guessed)
+	sha256_number(digest, step->cache.cover == COVER_KEY);
+	if (step->cache.cover == COVER_KEY)
 		digest_readable(exec->config.extra_paths, digest);
 	/* A prepare step compiles for this processor without an option that says so. */
 	bool native = is_native(&process->plan->argv) || plan->kind == STEP_PREPARE;
 	sha256_field(digest, native ? exec->cpu_digest : NULL);
 	sha256_number(digest, plan->kind == STEP_PREPARE ? PREPARE_VERSION : 0);
 	sha256_number(digest, step->job->line.unit.level == SANDBOX_LEVEL_OFF);
-	step->error.code = digest_inputs(step, digest, &step->error);
+	step->failure.error.code = digest_inputs(step, digest, &step->failure.error);
 	sha256_end(digest, step->cache.key);
 }
 
@@ -292,14 +292,15 @@ restore_file(struct step *step, const struct output_file *file, const json_t *ou
 	AUTO_FREE char *data = NULL;
 	char hex[DIGEST_HEX_SIZE];
 	size_t size = 0;
-	int rc = read_contents(step->job, &contents, &data, &size, &step->error);
+	int rc = read_contents(step->job, &contents, &data, &size, &step->failure.error);
 	if (rc != 0)
 		return rc;
 	sha256_hex(data, size, hex);
 	if (strcmp(hex, file->sha256) != 0 || size != file->size)
-		return kettle_fail(&step->error, KETTLE_EINVAL,
+		return kettle_fail(&step->failure.error, KETTLE_EINVAL,
 			"`outputs` of a step that has ended have a file with other contents than its `sha256` and `size` say.");
-	return write_contents(step->job, &contents, step->kept, file->path, file->mode & 0100 ? 0755 : 0644, &step->error);
+	return write_contents(
+		step->job, &contents, step->files.kept, file->path, file->mode & 0100 ? 0755 : 0644, &step->failure.error);
 }
 
 /* Whether there is something of each output that the step must have left if it passed. */
@@ -311,8 +312,8 @@ has_outputs(const struct step *step)
 	for (size_t i = 0; outcome_ended(step, &state) && state == STEP_PASSED && has && i < step->plan->outputs.count;
 		 i++) {
 		has = false;
-		for (size_t j = 0; !has && j < step->outputs.count; j++)
-			has = path_below(step->outputs.files[j].path, step->plan->outputs.list[i]) != NULL;
+		for (size_t j = 0; !has && j < step->files.outputs.count; j++)
+			has = path_below(step->files.outputs.files[j].path, step->plan->outputs.list[i]) != NULL;
 	}
 	return has;
 }
@@ -322,20 +323,22 @@ step_files_restore(void *arg)
 {
 	struct step *step = arg;
 	const json_t *outputs = json_object_get(step->plan->ended, "outputs");
-	int rc = file_mkdirs(step->dir, 0700, &step->error);
+	int rc = file_mkdirs(step->files.dir, 0700, &step->failure.error);
 	if (rc == 0)
-		rc = file_mkdirs(step->kept, 0755, &step->error);
-	if (rc == 0 && !manifest_read(outputs, &step->outputs))
-		rc = kettle_fail(&step->error, KETTLE_EINVAL, "`outputs` of a step that has ended have a path that leads out.");
+		rc = file_mkdirs(step->files.kept, 0755, &step->failure.error);
+	if (rc == 0 && !manifest_read(outputs, &step->files.outputs))
+		rc = kettle_fail(
+			&step->failure.error, KETTLE_EINVAL, "`outputs` of a step that has ended have a path that leads out.");
 	if (rc == 0 && !has_outputs(step))
-		rc = kettle_fail(&step->error, KETTLE_EINVAL, "`outputs` of a step that has passed lack one of its outputs.");
-	for (size_t i = 0; rc == 0 && i < step->outputs.count; i++) {
-		const struct output_file *file = &step->outputs.files[i];
-		AUTO_FREE char *path = path_join(step->kept, file->path);
-		rc =
-			file->folder ? file_mkdirs(path, 0755, &step->error) : restore_file(step, file, json_array_get(outputs, i));
+		rc = kettle_fail(
+			&step->failure.error, KETTLE_EINVAL, "`outputs` of a step that has passed lack one of its outputs.");
+	for (size_t i = 0; rc == 0 && i < step->files.outputs.count; i++) {
+		const struct output_file *file = &step->files.outputs.files[i];
+		AUTO_FREE char *path = path_join(step->files.kept, file->path);
+		rc = file->folder ? file_mkdirs(path, 0755, &step->failure.error)
+						  : restore_file(step, file, json_array_get(outputs, i));
 	}
-	step->error.code = rc;
+	step->failure.error.code = rc;
 }
 
 /* Adds what the step leaves to its artifacts, where the rest of its plan runs on another machine. */
@@ -343,17 +346,17 @@ static void
 return_outputs(struct step *step)
 {
 	AUTO_FREE char *to = path_join(step->job->artifacts, step->plan->id);
-	if (!step->job->line.plan.return_outputs || step->outputs.count > OUTPUT_MAX_ARTIFACTS)
+	if (!step->job->line.plan.return_outputs || step->files.outputs.count > OUTPUT_MAX_ARTIFACTS)
 		return;
-	int rc = file_mkdirs(to, 0755, &step->error);
-	for (size_t i = 0; rc == 0 && i < step->outputs.count; i++) {
-		const struct output_file *file = &step->outputs.files[i];
-		rc = collect_outputs_transfer(file, step->kept, to, false, &step->error);
+	int rc = file_mkdirs(to, 0755, &step->failure.error);
+	for (size_t i = 0; rc == 0 && i < step->files.outputs.count; i++) {
+		const struct output_file *file = &step->files.outputs.files[i];
+		rc = collect_outputs_transfer(file, step->files.kept, to, false, &step->failure.error);
 		if (rc == 0)
 			manifest_add(&step->artifacts.manifest, file);
 	}
-	step->returned = rc == 0;
-	step->error.code = rc;
+	step->files.returned = rc == 0;
+	step->failure.error.code = rc;
 }
 
 /* ---- work of a step ---- */
@@ -363,20 +366,20 @@ step_files_prepare(void *arg)
 {
 	struct step *step = arg;
 	failpoint("exec.prepare");
-	int rc = file_mkdirs(step->dir, 0700, &step->error);
+	int rc = file_mkdirs(step->files.dir, 0700, &step->failure.error);
 	/* If kettle-exec is root, the payload runs as another user: files that it sees must be open to all. */
 	if (rc == 0)
-		rc = file_mkdirs(step->kept, 0755, &step->error);
+		rc = file_mkdirs(step->files.kept, 0755, &step->failure.error);
 	if (rc == 0 && step->plan->cache)
-		step->cache.texts = cache_get(shared_cache(step), step->cache.key, step->kept, may_link(step), &step->outputs);
-	step->cache.hit = step->cache.texts != NULL;
-	if (step->cache.hit) {
+		step->cache.texts =
+			cache_get(shared_cache(step), step->cache.key, step->files.kept, may_link(step), &step->files.outputs);
+	if (step->cache.texts) {
 		failpoint("exec.cached");
 		return_outputs(step);
 	} else {
-		step->error.code = rc == 0 ? make_step_folders(step) : rc;
+		step->failure.error.code = rc == 0 ? make_step_folders(step) : rc;
 	}
-	if (step->error.code == 0)
+	if (step->failure.error.code == 0)
 		jit_prepare(step);
 }
 
@@ -429,7 +432,7 @@ collect_step_outputs(
 	if (rc == 0)
 		return 0;
 	manifest_free(manifest);
-	*(is_own_fault(rc) ? &step->fault : &step->error) = error;
+	*(is_own_fault(rc) ? &step->failure.fault : &step->failure.error) = error;
 	return rc;
 }
 
@@ -443,7 +446,7 @@ step_files_check_gpus(void *arg)
 	step->gpus.report = gpuwatch_after(&lease->watch, lease->reading, cool, &step->gpus.reading, &error);
 	/* A program that did not pass is not to blame if its GPU did not work. */
 	if (error.code != 0 && step->state != STEP_PASSED && step->state != STEP_CANCELLED) {
-		step->error = error;
+		step->failure.error = error;
 		step->state = STEP_ERROR;
 	} else if (error.code != 0 && step->state == STEP_PASSED) {
 		step->gpus.report = gpuwatch_unreadable(&lease->watch);
@@ -470,7 +473,7 @@ step_files_reset(void *arg)
 {
 	struct step *step = arg;
 	remove_folders(step, false);
-	step->error.code = make_step_folders(step);
+	step->failure.error.code = make_step_folders(step);
 }
 
 static void
@@ -481,13 +484,13 @@ step_files_store(struct step *step)
 	const struct process *process = &step->processes[0].process;
 	AUTO_JSON json_t *texts = json_pack("{s:i, s:o, s:o}", "exit", process->report.exit_status, "stdout",
 		capture_json(&process->output[0]), "stderr", capture_json(&process->output[1]));
-	AUTO_FREE char *scratch = path_join(step->dir, "store");
+	AUTO_FREE char *scratch = path_join(step->files.dir, "store");
 	failpoint("exec.store");
 	/* A failure is ignored: the step is built again next time. */
-	(void)cache_put(
-		cache, step->cache.key, owner, &step->outputs, step->kept, &step->cache.reads, texts, scratch, NULL);
+	(void)cache_put(cache, step->cache.key, owner, &step->files.outputs, step->files.kept, &step->cache.reads, texts,
+		scratch, NULL);
 	/* A submission decides how large its entry is, so a large one causes a trim at once. */
-	if (step->trim || manifest_bytes(&step->outputs) > cache_share(cache, owner) / CACHE_TRIM_EVERY)
+	if (step->cache.trim || manifest_bytes(&step->files.outputs) > cache_share(cache, owner) / CACHE_TRIM_EVERY)
 		cache_trim(cache, scratch);
 }
 
@@ -496,9 +499,10 @@ static bool
 end_recording(struct step *step)
 {
 	if (!step->cache.recorder)
-		return step->cache.guessed;
+		return step->cache.cover == COVER_KEY;
 	enum recorder_end end = recorder_end(STEAL(step->cache.recorder), &step->cache.reads);
-	step->cache.unable = end == RECORDER_UNABLE;
+	if (end == RECORDER_UNABLE)
+		step->cache.cover = COVER_NOTHING;
 	return end == RECORDER_WHOLE;
 }
 
@@ -514,13 +518,15 @@ step_files_collect(void *arg)
 	/* Artifacts (a profile, a trace) are collected after any outcome, since they may explain it. */
 	int rc =
 		collect_step_outputs(step, &step->plan->artifacts, artifacts, OUTPUTS_ARTIFACTS, &step->artifacts.manifest);
-	if (rc == 0 && step->collect)
-		rc = collect_step_outputs(step, &step->plan->outputs, step->kept, kind, &step->outputs);
+	bool passed = rc == 0 && step->state == STEP_PASSED;
+	if (passed)
+		rc = collect_step_outputs(step, &step->plan->outputs, step->files.kept, kind, &step->files.outputs);
 	/* EX_TEMPFAIL, where it passes, says that the step may leave more another time. */
 	known = known && step->processes[0].process.report.exit_status != EX_TEMPFAIL;
-	if (rc == 0 && step->collect && step->plan->cache && known)
+	passed = passed && rc == 0;
+	if (passed && step->plan->cache && known)
 		step_files_store(step);
-	if (rc == 0 && step->collect)
+	if (passed)
 		return_outputs(step);
 	jit_take(step);
 	remove_folders(step, step->job->line.keep);
