@@ -17,6 +17,7 @@
 static void
 enter_unit(struct engine_job *job, struct unit *unit)
 {
+	assert(!job->unit);
 	engine_job_enter(job, JOB_STARTING);
 	job->unit = unit;
 	if (!unit)

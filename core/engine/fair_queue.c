@@ -12,6 +12,7 @@
 #include "engine/fair_queue.h"
 #include "base/base.h"
 
+#include <assert.h>
 #include <search.h>
 
 struct fair_queue_user {
@@ -111,6 +112,7 @@ fair_queue_add(struct fair_queue *queue, int64_t id, int64_t order, struct fair_
 	struct fair_queue_user key = {.id = id};
 	struct fair_queue_user *const *found = tfind(&key, &queue->by_id, by_user_id);
 	struct fair_queue_user *user = found ? *found : NULL;
+	assert(!item->user_list);
 	if (!user)
 		user = add_user(queue, id);
 	struct slot *slot = xnew(struct slot, .user = user);

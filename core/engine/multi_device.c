@@ -16,6 +16,8 @@
 #include "base/base.h"
 #include "judge/unit_facts.h"
 
+#include <assert.h>
+
 static size_t
 devices_needed(const struct plan *plan)
 {
@@ -117,6 +119,7 @@ multi_device_take(struct engine_job *job, struct kettle_error *err)
 	if (count_devices(job->unit, job->ranked, false) < need)
 		return multi_device_refuse(job, need, err);
 	job->unfit_since_ms = 0;
+	assert(!job->more);
 	job->more = xcalloc(need, sizeof(*job->more));
 	while (have < need) {
 		struct unit *unit = next_beside(job);

@@ -10,6 +10,8 @@
 #include "plugin/guard.h"
 #include "plugin/loader.h"
 
+#include <assert.h>
+
 static int
 instance_fail(const struct instance *instance, const char *what, int code, const struct kettle_error *why,
 	struct kettle_error *err)
@@ -61,6 +63,7 @@ instance_start(struct instance *instance, struct kettle_error *err)
 void
 instance_destroy(struct instance *instance)
 {
+	assert(!instance->started);
 	if (instance->hung)
 		return;
 	if (instance->created)

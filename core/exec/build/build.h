@@ -22,14 +22,14 @@ struct build_slots {
 	struct build_inflight *flights;
 };
 
-/* One request for a slot. Zero-initialise; it must stay where it is. */
+/* One request for a slot. Zero-initialise; it must stay where it is while it waits or holds. */
 struct build_waiter {
-	bool waits, held;
+	bool held;
 	void (*granted)(void *arg);
 	void *arg;
 	struct build_waiter *next;
 };
-/* Requests a slot. True: it is held at once; false: granted is called later. */
+/* Requests a slot, of which it has none. True: it is held at once; false: granted is called later. */
 bool build_slots_acquire(struct build_slots *builds, struct build_waiter *slot, void (*granted)(void *arg), void *arg);
 /* Gives the slot back, or stops waiting. */
 void build_slots_release(struct build_slots *builds, struct build_waiter *slot);

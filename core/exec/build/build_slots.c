@@ -4,6 +4,7 @@
 
 #include "exec/build/build.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/list.h"
@@ -11,6 +12,7 @@
 bool
 build_slots_acquire(struct build_slots *builds, struct build_waiter *slot, void (*granted)(void *arg), void *arg)
 {
+	assert(!slot->held);
 	*slot = (struct build_waiter){.granted = granted, .arg = arg};
 	if (builds->running < builds->max && !builds->queue) {
 		builds->running++;
@@ -18,7 +20,6 @@ build_slots_acquire(struct build_slots *builds, struct build_waiter *slot, void 
 		return true;
 	}
 	LIST_APPEND(builds->queue, slot);
-	slot->waits = true;
 	return false;
 }
 
@@ -26,7 +27,6 @@ void
 build_slots_release(struct build_slots *builds, struct build_waiter *slot)
 {
 	LIST_REMOVE(builds->queue, slot);
-	slot->waits = false;
 	if (!slot->held)
 		return;
 	slot->held = false;
@@ -35,7 +35,6 @@ build_slots_release(struct build_slots *builds, struct build_waiter *slot)
 		struct build_waiter *next = builds->queue;
 		builds->queue = next->next;
 		builds->running++;
-		next->waits = false;
 		next->held = true;
 		next->granted(next->arg);
 	}
@@ -54,6 +53,7 @@ bool
 build_slots_begin(
 	struct build_slots *builds, struct build_inflight *flight, const char *key, void (*granted)(void *arg), void *arg)
 {
+	assert(!flight->listed);
 	*flight =
 		(struct build_inflight){.granted = granted, .arg = arg, .listed = true, .building = !is_flying(builds, key)};
 	memcpy(flight->key, key, sizeof(flight->key));

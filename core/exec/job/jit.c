@@ -24,6 +24,8 @@
 #include "exec/tools/tools.h"
 
 #define JIT_VERSION "kettle jit 2"
+/* Those of the job, of a prepare step, and of a warm process. */
+_Static_assert(JIT_LAYERS + 2 <= SANDBOX_LAYERS_MAX, "a run's cache has room for all layers");
 
 /* Code for a GPU depends on the GPU's model. If a model is not known, files are not kept for other jobs. */
 void

@@ -431,6 +431,7 @@ process_start(struct process *process, uv_loop_t *loop, const struct process_con
 void
 process_close(struct process *process)
 {
+	assert(!process_is_open(process));
 	sandbox_free(STEAL(process->sandbox));
 	for (size_t i = 0; i < ARRAY_SIZE(process->output); i++)
 		capture_free(&process->output[i]);

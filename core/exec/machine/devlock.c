@@ -10,6 +10,7 @@
 
 #include "exec/machine/machine.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -139,6 +140,7 @@ int
 devlock_acquire(struct devlock_table *table, struct devlock *lock, const char *name, unsigned slots, uint64_t rank,
 	void (*granted)(void *arg), void *arg, struct kettle_error *err)
 {
+	assert(lock->fd < 0 && !lock->waits);
 	*lock = (struct devlock){
 		.fd = -1, .slots = slots, .rank = rank, .granted = granted, .arg = arg, .since_ns = time_monotonic_ns()};
 	int rc = file_mkdirs(table->dir, 0755, err);

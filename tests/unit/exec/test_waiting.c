@@ -61,7 +61,7 @@ locks_exclude(void **state)
 	char *dir = scratch_make();
 	uv_loop_t loop;
 	struct devlock_table one, two;
-	struct devlock a, b, c, d, e;
+	struct devlock a = {.fd = -1}, b = a, c = a, d = a, e = a;
 	assert_int_equal(uv_loop_init(&loop), 0);
 	assert_int_equal(devlock_open(&one, &loop, dir, NULL), 0);
 	assert_int_equal(devlock_open(&two, &loop, dir, NULL), 0);
@@ -105,7 +105,7 @@ locks_have_slots(void **state)
 	char *dir = scratch_make();
 	uv_loop_t loop;
 	struct devlock_table table;
-	struct devlock a, b, c;
+	struct devlock a = {.fd = -1}, b = a, c = a;
 	assert_int_equal(uv_loop_init(&loop), 0);
 	assert_int_equal(devlock_open(&table, &loop, dir, NULL), 0);
 	granted[0] = '\0';
@@ -129,7 +129,7 @@ slots_are_counted(void **state)
 {
 	(void)state;
 	struct build_slots builds = {.max = 2};
-	struct build_waiter a, b, c, d, e;
+	struct build_waiter a = {0}, b = a, c = a, d = a, e = a;
 	granted[0] = '\0';
 	assert_true(build_slots_acquire(&builds, &a, note, "a"));
 	assert_true(build_slots_acquire(&builds, &b, note, "b"));
@@ -153,7 +153,7 @@ same_builds_follow_each_other(void **state)
 {
 	(void)state;
 	struct build_slots builds = {.max = 2};
-	struct build_inflight a, b, c, other;
+	struct build_inflight a = {0}, b = a, c = a, other = a;
 	char key[DIGEST_HEX_SIZE] = "k", second[DIGEST_HEX_SIZE] = "l";
 	granted[0] = '\0';
 	assert_true(build_slots_begin(&builds, &a, key, note, "a"));
