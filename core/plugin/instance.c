@@ -12,6 +12,14 @@
 
 #include <assert.h>
 
+static void
+enter(struct instance *instance, enum instance_state state)
+{
+	bool hangs = state == INSTANCE_HUNG && instance->state == INSTANCE_STOPPING;
+	assert(hangs || (state == instance->state + 1 && state != INSTANCE_HUNG));
+	instance->state = state;
+}
+
 static int
 instance_fail(const struct instance *instance, const char *what, int code, const struct kettle_error *why,
 	struct kettle_error *err)
@@ -33,7 +41,7 @@ instance_create(struct instance *instance, const struct kettle_plugin *plugin, c
 	watch_end(&watch, plugin->name, "`create`");
 	if (rc)
 		return instance_fail(instance, "be created", rc, &why, err);
-	instance->created = true;
+	enter(instance, INSTANCE_CREATED);
 	return 0;
 }
 
@@ -56,17 +64,17 @@ instance_start(struct instance *instance, struct kettle_error *err)
 	watch_end(&watch, instance->plugin->name, "`start`");
 	if (rc)
 		return instance_fail(instance, "start", rc, &why, err);
-	instance->started = true;
+	enter(instance, INSTANCE_STARTED);
 	return 0;
 }
 
 void
 instance_destroy(struct instance *instance)
 {
-	assert(!instance->started);
-	if (instance->hung)
+	assert(instance->state != INSTANCE_STARTED && instance->state != INSTANCE_STOPPING);
+	if (instance->state == INSTANCE_HUNG)
 		return;
-	if (instance->created)
+	if (instance->state != INSTANCE_NONE)
 		instance->plugin->destroy(instance->self);
 	*instance = (struct instance){0};
 }
@@ -122,13 +130,13 @@ on_stopped(void *arg)
 {
 	struct instance *instance = arg;
 	struct stop_sequence *all = instance->stopping;
-	if (instance->stopped) {
+	if (instance->state != INSTANCE_STOPPING) {
 		log_write(KETTLE_LOG_WARNING, instance->plugin->name,
-			instance->hung ? "The plugin has stopped, too late." : "The plugin reports twice that it has stopped.");
+			instance->state == INSTANCE_HUNG ? "The plugin has stopped, too late."
+											 : "The plugin reports twice that it has stopped.");
 		return;
 	}
-	instance->stopped = true;
-	instance->started = false;
+	enter(instance, INSTANCE_STOPPED);
 	instance->stopping = NULL;
 	all->waiting--;
 	if (all->waiting == 0 && !all->calling)
@@ -142,7 +150,7 @@ next_to_stop(const struct stop_sequence *all)
 	const struct instance *next = NULL;
 	for (size_t i = 0; i < all->count; i++) {
 		const struct instance *instance = all->instances[i];
-		if (!instance->stop_called && (!next || instance_order(instance, next) > 0))
+		if (instance->state == INSTANCE_STARTED && (!next || instance_order(instance, next) > 0))
 			next = instance;
 	}
 	return next;
@@ -151,7 +159,7 @@ next_to_stop(const struct stop_sequence *all)
 static void
 instance_stop(struct instance *instance)
 {
-	instance->stop_called = true;
+	enter(instance, INSTANCE_STOPPING);
 	instance->stopping->waiting++;
 	if (!instance->plugin->stop) {
 		on_stopped(instance);
@@ -169,12 +177,11 @@ stop_overdue(void *arg)
 	all->timer = NULL;
 	for (size_t i = 0; i < all->count; i++) {
 		struct instance *instance = all->instances[i];
-		if (!instance->stop_called || instance->stopped)
+		if (instance->state != INSTANCE_STOPPING)
 			continue;
 		log_write(KETTLE_LOG_ERROR, instance->plugin->name, "The %s has not stopped after %.3g s and is left behind.",
 			loader_kind_name(instance->plugin->kind), (double)all->limit_ms / 1000);
-		instance->hung = instance->stopped = true;
-		instance->started = false;
+		enter(instance, INSTANCE_HUNG);
 		instance->stopping = NULL;
 		all->waiting--;
 	}
@@ -192,7 +199,7 @@ next_kind(void *arg)
 	while (all->waiting == 0 && (next = next_to_stop(all))) {
 		all->calling = true;
 		for (size_t i = all->count; i-- > 0;) {
-			if (!all->instances[i]->stop_called && instance_order(all->instances[i], next) == 0)
+			if (all->instances[i]->state == INSTANCE_STARTED && instance_order(all->instances[i], next) == 0)
 				instance_stop(all->instances[i]);
 		}
 		all->calling = false;
@@ -220,9 +227,8 @@ instances_stop(struct instance *const *list, size_t count, uint64_t limit_ms, ke
 	all->limit_ms = limit_ms;
 	for (size_t i = 0; i < count; i++) {
 		struct instance *instance = list[i];
-		if (!instance->started)
+		if (instance->state != INSTANCE_STARTED)
 			continue;
-		instance->stop_called = instance->stopped = false;
 		instance->stopping = all;
 		all->instances[all->count++] = instance;
 	}

@@ -3,22 +3,29 @@
 #pragma once
 
 #include <kettle/plugin.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 #define INSTANCE_STOP_MS 30000 /* time for the plugins of one kind to stop */
 
 struct stop_sequence;
 
+/* In order; what hangs has no further state. */
+enum instance_state {
+	INSTANCE_NONE,
+	INSTANCE_CREATED,
+	INSTANCE_STARTED,
+	INSTANCE_STOPPING,
+	INSTANCE_STOPPED,
+	INSTANCE_HUNG, /* it did not stop in time; it is neither destroyed nor freed, since it may still use its data */
+};
+
 /* One instance. Zero-initialise; its owner calls its functions on the loop thread. */
 struct instance {
 	const struct kettle_plugin *plugin; /* the loader's */
 	const struct kettle_host *host;
 	void *self;
-	bool created, started;
+	enum instance_state state;
 	struct stop_sequence *stopping; /* of instances_stop */
-	bool stop_called, stopped;
-	bool hung; /* it did not stop in time; it is neither destroyed nor freed, since it may still use its data */
 };
 
 /*

@@ -200,7 +200,7 @@ configure(
 static void
 free_slot(struct slot *slot)
 {
-	if (!slot || slot->instance.hung)
+	if (!slot || slot->instance.state == INSTANCE_HUNG)
 		return;
 	host_end(&slot->host);
 	instance_destroy(&slot->instance);
@@ -492,7 +492,7 @@ plugins_stop(struct plugin_set *set, bool frontends, kettle_fn done, void *arg)
 	AUTO_FREE struct instance **list = xcalloc(set->count, sizeof(*list));
 	size_t count = 0;
 	for (struct slot *slot = set->slots; slot; slot = slot->next)
-		if (slot->instance.started && is_frontend(&slot->instance) == frontends)
+		if (slot->instance.state == INSTANCE_STARTED && is_frontend(&slot->instance) == frontends)
 			list[count++] = &slot->instance;
 	instances_stop(list, count, INSTANCE_STOP_MS, done, arg);
 }
@@ -502,7 +502,7 @@ plugins_hang(const struct plugin_set *set)
 {
 	bool hang = false;
 	for (const struct slot *slot = set ? set->slots : NULL; slot; slot = slot->next)
-		hang = hang || slot->instance.hung;
+		hang = hang || slot->instance.state == INSTANCE_HUNG;
 	return hang;
 }
 

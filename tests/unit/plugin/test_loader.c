@@ -296,8 +296,10 @@ test_stop_order(void **state)
 	struct instance instances[ARRAY_SIZE(probes)], *list[ARRAY_SIZE(probes)];
 	for (size_t i = 0; i < ARRAY_SIZE(probes); i++) {
 		probes[i].order = &order;
-		instances[i] = (struct instance){
-			.plugin = plugins[i], .host = kettle_fake_host(fake), .self = &probes[i], .started = i < 5};
+		instances[i] = (struct instance){.plugin = plugins[i],
+			.host = kettle_fake_host(fake),
+			.self = &probes[i],
+			.state = i < 5 ? INSTANCE_STARTED : INSTANCE_NONE};
 		list[i] = &instances[i];
 	}
 	int done = 0;
@@ -316,7 +318,7 @@ test_stop_order(void **state)
 	assert_int_equal(kettle_fake_run(fake, is_done, &done, 30000), 0);
 	probes[0].done(probes[0].arg); /* logged */
 	assert_int_equal(done, 1);
-	assert_false(instances[0].started);
+	assert_int_equal(instances[0].state, INSTANCE_STOPPED);
 	instances_stop(list, ARRAY_SIZE(list), 0, count_done, &done);
 	assert_int_equal(done, 2);
 	assert_int_equal(kettle_fake_free(fake, &f->err), 0);
@@ -338,7 +340,7 @@ test_stop_overdue(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(probes); i++) {
 		probes[i].order = &order;
 		instances[i] = (struct instance){
-			.plugin = plugins[i], .host = kettle_fake_host(fake), .self = &probes[i], .created = true, .started = true};
+			.plugin = plugins[i], .host = kettle_fake_host(fake), .self = &probes[i], .state = INSTANCE_STARTED};
 		list[i] = &instances[i];
 	}
 	int done = 0;
@@ -346,9 +348,10 @@ test_stop_overdue(void **state)
 	assert_int_equal(done, 0);
 	assert_int_equal(kettle_fake_run(fake, is_done, &done, 30000), 0);
 	assert_string_equal(order.data, "f hangs r ");
-	assert_true(instances[1].hung && !instances[0].hung && !instances[2].hung);
+	for (size_t i = 0; i < ARRAY_SIZE(instances); i++)
+		assert_int_equal(instances[i].state, i == 1 ? INSTANCE_HUNG : INSTANCE_STOPPED);
 	instance_destroy(&instances[1]); /* not: it has no destroy to call */
-	assert_true(instances[1].created);
+	assert_int_equal(instances[1].state, INSTANCE_HUNG);
 	probes[1].done(probes[1].arg); /* logged */
 	assert_int_equal(done, 1);
 	assert_int_equal(kettle_fake_free(fake, &f->err), 0);
