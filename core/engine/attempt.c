@@ -46,10 +46,8 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 {
 	uint64_t now = clock_ms(job->engine->setup.clock);
 	assert(job->state == JOB_ACTIVE && job->phase != PHASE_SENDING);
-	if (job->phase == PHASE_RUNNING) {
-		job->unit->running--;
+	if (job->phase == PHASE_RUNNING)
 		multi_device_run(job, false);
-	}
 	job->phase = phase;
 	switch (phase) {
 	case PHASE_BUILDING:
@@ -67,7 +65,6 @@ enter_phase(struct engine_job *job, enum job_phase phase)
 		break;
 	case PHASE_RUNNING:
 		job->used.from_ms = job->used.from_ms ? job->used.from_ms : now;
-		job->unit->running++;
 		multi_device_run(job, true);
 		job->deadline_ms = now + budget_ms(job, true);
 		break;

@@ -77,8 +77,8 @@ static void
 leave_unit(struct engine_job *job)
 {
 	assert(job->state != JOB_QUEUED);
-	if (job->unit && job->phase == PHASE_RUNNING)
-		job->unit->running--;
+	if (job->phase == PHASE_RUNNING)
+		multi_device_run(job, false);
 	if (job->unit) {
 		job->unit->active--;
 		*(job->unit_previous ? &job->unit_previous->unit_next : &job->unit->jobs) = job->unit_next;

@@ -385,9 +385,9 @@ void engine_job_retry_writes(struct engine_job *job);
 int multi_device_take(struct engine_job *job, struct kettle_error *err);
 /* Whether the unit is one of the job's. */
 bool multi_device_uses(const struct engine_job *job, const struct unit *unit);
-/* Gives the other units back, in any phase of the job. */
+/* Gives the other units back. */
 void multi_device_leave(struct engine_job *job);
-/* Counts the job on its other units as in run steps, or no longer. */
+/* Counts the job on all its units as in run steps, or no longer. */
 void multi_device_run(struct engine_job *job, bool runs);
 /* The section of the job's unit for the runner, with the other units under `more`. New reference. */
 json_t *multi_device_section(const struct engine_job *job);

@@ -133,11 +133,8 @@ multi_device_take(struct engine_job *job, struct kettle_error *err)
 void
 multi_device_leave(struct engine_job *job)
 {
-	for (size_t i = 0; i < job->more_count; i++) {
+	for (size_t i = 0; i < job->more_count; i++)
 		job->more[i]->active--;
-		if (job->phase == PHASE_RUNNING)
-			job->more[i]->running--;
-	}
 	free(STEAL(job->more));
 	job->more_count = 0;
 }
@@ -145,6 +142,7 @@ multi_device_leave(struct engine_job *job)
 void
 multi_device_run(struct engine_job *job, bool runs)
 {
+	runs ? job->unit->running++ : job->unit->running--;
 	for (size_t i = 0; i < job->more_count; i++)
 		runs ? job->more[i]->running++ : job->more[i]->running--;
 }
