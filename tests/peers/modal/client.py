@@ -35,7 +35,7 @@ def configured(app, folder, configuration):
 class Served:
     """A server with its calls, in a folder that it makes."""
 
-    def __init__(self, app, folder, program, key, limit=120, devices="gpu", before=()):
+    def __init__(self, app, folder, program, key, limit=600, devices="gpu", before=()):
         """before: words of a command that runs it."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("KETTLE_")}
         environment.update(KETTLE_KEY=key, TOKEN_ID=TOKEN_ID, TOKEN_SECRET=TOKEN_SECRET)

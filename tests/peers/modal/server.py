@@ -180,7 +180,7 @@ def main():
     parser.add_argument("app", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--program", required=True)
-    parser.add_argument("--limit", type=float, default=120)
+    parser.add_argument("--limit", type=float, default=600)
     parser.add_argument("--devices", default="gpu")
     given = parser.parse_args()
     app = local.load_app(given.app)
