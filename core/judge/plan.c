@@ -33,6 +33,7 @@ read_step(const json_t *json)
 		.id = json_text_or_empty(json, "id"),
 		.title = title ? title : json_text_or_empty(json, "id"),
 		.run = run,
+		.optional = member_true(json, "optional"),
 		.shared = member_true(json, "shared"),
 		.mode = json_text_or_empty(run, "mode"),
 		.secret = member_true(run, "secret"),

@@ -19,6 +19,7 @@ struct plan_step {
 	bool run;          /* false: it builds or prepares */
 	bool task_only;    /* it builds from the task's files alone, so no submission has a part in its outcome */
 	bool task_files;   /* of any kind: nothing that it reads comes from a submission */
+	bool optional;     /* no verdict depends on it */
 	bool shared;       /* kettle-exec makes it for all jobs, and does not report it */
 	const char *mode;  /* of a run */
 	bool secret;

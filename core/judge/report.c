@@ -215,7 +215,7 @@ report_remarks(const json_t *result, const json_t *device)
 
 const char *const report_built_kinds[] = {"extension", "graph", "triton", NULL};
 const char *const report_built_reasons[] = {"off", "missing", "version", "device", "import", "task", "value", "failed",
-	"compiler", "configs", "cases", "time", "memory", "disk", "died", "other", NULL};
+	"compiler", "configs", "cases", "ended", "other", NULL};
 
 static bool
 is_one_of(const char *const *words, const char *word)

@@ -209,7 +209,8 @@ add_step(struct verdict_builder *builder, const struct plan_step *step)
 		judged.retry = false;
 	builder->timed = builder->timed || has_times(outcome);
 	builder->ranked = builder->ranked || strcmp(step->mode, "leaderboard") == 0;
-	take_state(builder, step, &judged);
+	if (!step->optional)
+		take_state(builder, step, &judged);
 	take_score(builder, &judged, step->secret);
 	if (outcome && judged.state != VERDICT_SKIPPED)
 		add_entry(builder, step, outcome, &judged);

@@ -300,10 +300,7 @@ static const struct {
 	{"compiler", "it does not compile without a GPU"},
 	{"configs", "it has too many configurations"},
 	{"cases", "the task has too many cases"},
-	{"time", "there was no more time"},
-	{"memory", "there was no more memory"},
-	{"disk", "there was no more room for files"},
-	{"died", "the process that compiles ended"},
+	{"ended", "the process that compiles ended, or was ended"},
 	{"other", "the run needed something else"},
 };
 

@@ -40,6 +40,31 @@ def needs_and_skips(folder):
         contains(outcomes["b"]["error"], "`a`")
 
 
+def optional(folder):
+    """What comes of an optional step, the job goes on: with what it has left, if it passed, failed or reached a limit, else without"""
+    ways = {"passes": ("", "passed"), "fails": ("; exit 1", "failed"), "spins": ("; while :; do :; done", "limit"),
+            "nothing": ("; rm -r out/x; exit 1", "failed"), "lacks": ("", "error")}
+    with Exec(folder) as x:
+        for kind in ("build", "prepare"):
+            steps = [dict(shell(f"mkdir out/x; echo {name} > out/x/y{more}", limits={"cpu": 0.5}), id=name, kind=kind, optional=True, outputs=["x"],
+                          cache=True) for name, (more, _) in ways.items()]
+            steps[-1]["argv"] = ["no-such-tool"]
+            takes = dict(shell("cat in/*/y; ls in | wc -l"), id="r", kind="run", needs=["nothing"],
+                         inputs={f"in/{name}": {"step": name, "output": "x"} for name in ways})
+            for again in (False, True):
+                x.run("j", [*steps, takes])
+                done = x.done("j")
+                outcomes = {one["step"]: one for one in done["outcomes"]}
+                equal({name: outcomes[name]["state"] for name in ways}, {name: state for name, (_, state) in ways.items()})
+                equal({name for name in ways if outcomes[name]["cached"]}, {"passes"} if again else set())
+                equal((outcomes["r"]["state"], outcomes["r"]["stdout"]["text"]), ("passed", "fails\npasses\nspins\n3\n"))
+        equal(x.close(), 0)
+    with Exec(folder) as x:
+        for step in (dict(shell("true"), id="s", kind="run"), dict(shell("true"), id="s", kind="build", cache=True, shared=True)):
+            x.run("bad", [dict(step, optional=True)])
+            contains(x.done("bad")["error"], "`optional`")
+
+
 def inputs(folder):
     """A step sees its inputs, from wherever they come, and nothing else"""
     blob = b"a blob\x00\xff"
@@ -228,16 +253,6 @@ def cpu_cache(folder):
                                     ({}, {"memory": 2 << 30}, min(max(sizes, default=32 << 20), 512 << 20))):
         with Exec(folder, config=config) as x:
             equal(int(x.one(shell("echo $KETTLE_CPU_CACHE", limits=limits))["stdout"]["text"]), flushed)
-
-
-def told_limits(folder):
-    """A prepare step knows its limits, of its plan or lower ones of exec.yml; a run does not"""
-    script = "echo $KETTLE_LIMIT_WALL $KETTLE_LIMIT_CPU $KETTLE_LIMIT_MEMORY $KETTLE_LIMIT_DISK"
-    for most, limits, told in (({}, {"wall": 200, "cpu": 90.5}, f"200 90.5 {4 << 30} {1 << 30}"),
-                               ({"wall": 100.5, "memory": 3 << 28, "disk": 1 << 29}, {"wall": 200, "cpu": 90}, f"100.5 90 {3 << 28} {1 << 29}")):
-        with Exec(folder, config={"limits": most}) as x:
-            equal(x.one(shell(script, kind="prepare", limits=limits))["stdout"]["text"], told + "\n")
-            equal(x.one(shell(script))["stdout"]["text"], "\n")
 
 
 def memory(folder):
@@ -501,5 +516,5 @@ def tools(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([passes_and_fails, needs_and_skips, inputs, missing_inputs, sandboxed, result_channel, urgent_bytes, outputs, artifacts, limits, memory, cpu_cache, told_limits, starved,
+    sys.exit(main([passes_and_fails, needs_and_skips, optional, inputs, missing_inputs, sandboxed, result_channel, urgent_bytes, outputs, artifacts, limits, memory, cpu_cache, starved,
                    machine_limits, missing_tool, prepare, prepared_folder, prepare_keys, secrets, secrets_by_descriptor, absolute_tools, left_behind, referee_and_solver, pinned, tools]))

@@ -296,7 +296,7 @@ judge(const struct job *job)
 		judged = exec_is_usage(job->refused.code) ? EXEC_USAGE : EXEC_UNABLE;
 	for (size_t i = 0; i < job->count; i++) {
 		const struct step *step = &job->steps[i];
-		if (step->plan->shared)
+		if (step->plan->shared || step->plan->optional)
 			continue;
 		if (step->phase == STEP_ENDED && step->state == STEP_ERROR)
 			judged = EXEC_UNABLE;
@@ -440,7 +440,7 @@ needs_of(const struct job *job, const struct step *step)
 		const struct step *other = &job->steps[step->plan->needs[i] - job->line.plan.steps];
 		if (other->phase != STEP_ENDED)
 			need.open = true;
-		else if (other->state != STEP_PASSED && !other->plan->shared && !need.stops)
+		else if (other->state != STEP_PASSED && !other->plan->shared && !other->plan->optional && !need.stops)
 			need.stops = other;
 	}
 	return need;

@@ -334,21 +334,6 @@ library_path(const struct step *step)
 	return step->job->line.unit.level == SANDBOX_LEVEL_OFF ? step->tools.library : LIBRARY_SHOWN;
 }
 
-/* The limits of a prepare step, which may be lower than its plan's, so that it can end in time by itself. */
-static void
-tell_limits(const struct step_process *process, json_t *env)
-{
-	static const struct {
-		const char *variable, *name;
-	} told[] = {{"KETTLE_LIMIT_WALL", "wall"}, {"KETTLE_LIMIT_CPU", "cpu"}, {"KETTLE_LIMIT_MEMORY", "memory"},
-		{"KETTLE_LIMIT_DISK", "disk"}};
-	for (size_t i = 0; i < ARRAY_SIZE(told); i++) {
-		double limit = limits_named(&process->limits, told[i].name);
-		if (limit > 0)
-			json_object_set_new(env, told[i].variable, json_sprintf("%.15g", limit));
-	}
-}
-
 /* The whole environment as an object. Later values replace earlier ones. New reference. */
 static json_t *
 make_environment(const struct step_process *process, bool first)
@@ -377,8 +362,6 @@ make_environment(const struct step_process *process, bool first)
 		set_number(env, plan->result, STEP_FD_RESULT);
 	if (plan->kind == STEP_RUN)
 		set_number(env, "KETTLE_CPU_CACHE", cache_flushed(process));
-	if (plan->kind == STEP_PREPARE)
-		tell_limits(process, env);
 	if (step->count > 1)
 		set_number(env, "KETTLE_PEER_FD", STEP_FD_PEER);
 	if (step->count > 1 && plan->share > 0)

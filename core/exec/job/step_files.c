@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sysexits.h>
 
 #include "base/base.h"
 #include "base/failpoint.h"
@@ -111,6 +110,13 @@ make_cache_input(struct step *step, const struct plan_input *input)
 	return rc;
 }
 
+/* Whether it is of an optional step that has left no outputs. */
+static bool
+has_left_nothing(const struct job *job, const struct plan_input *input)
+{
+	return input->step && input->step->optional && source_of(job, input)->files.outputs.count == 0;
+}
+
 static int
 make_folder(struct step *step, const struct step_process *process)
 {
@@ -124,7 +130,7 @@ make_folder(struct step *step, const struct step_process *process)
 	for (size_t i = 0; rc == 0 && i < process->plan->inputs_count; i++) {
 		const struct plan_input *input = &process->plan->inputs[i];
 		const struct step *source = input->step ? source_of(job, input) : NULL;
-		if (shared_is_missing(job, input) || shared_is_shown(step, input))
+		if (shared_is_missing(job, input) || shared_is_shown(step, input) || has_left_nothing(job, input))
 			continue;
 		if (source && jit_is_input(process, input->path))
 			rc = make_cache_input(step, input);
@@ -506,6 +512,14 @@ end_recording(struct step *step)
 	return end == RECORDER_WHOLE;
 }
 
+/* Whether what it has written counts. */
+static bool
+leaves_outputs(const struct step *step)
+{
+	bool ended = step->state == STEP_FAILED || step->state == STEP_LIMIT;
+	return step->state == STEP_PASSED || (step->plan->optional && ended);
+}
+
 void
 step_files_collect(void *arg)
 {
@@ -518,15 +532,12 @@ step_files_collect(void *arg)
 	/* Artifacts (a profile, a trace) are collected after any outcome, since they may explain it. */
 	int rc =
 		collect_step_outputs(step, &step->plan->artifacts, artifacts, OUTPUTS_ARTIFACTS, &step->artifacts.manifest);
-	bool passed = rc == 0 && step->state == STEP_PASSED;
-	if (passed)
+	bool collect = rc == 0 && leaves_outputs(step);
+	if (collect)
 		rc = collect_step_outputs(step, &step->plan->outputs, step->files.kept, kind, &step->files.outputs);
-	/* EX_TEMPFAIL, where it passes, says that the step may leave more another time. */
-	known = known && step->processes[0].process.report.exit_status != EX_TEMPFAIL;
-	passed = passed && rc == 0;
-	if (passed && step->plan->cache && known)
+	if (rc == 0 && step->state == STEP_PASSED && step->plan->cache && known)
 		step_files_store(step);
-	if (passed)
+	if (rc == 0 && collect)
 		return_outputs(step);
 	jit_take(step);
 	remove_folders(step, step->job->line.keep);

@@ -332,6 +332,7 @@ enum {
 	WITH_CACHE = 1 << 7,
 	WITH_PROFILE = 1 << 8,
 	WITHOUT_PROFILE = 1 << 9,
+	WITH_SHARED = 1 << 10,
 };
 /* why: the end of the sentence. */
 static const struct {
@@ -351,6 +352,8 @@ static const struct {
 	{IN_BUILD | IN_PREPARE, "jit", "only a run keeps what compilers leave while it runs"},
 	{IN_BUILD | IN_PREPARE | WITH_REFEREE | WITH_PROFILE, "host", "only a run of one process without `profile` may"},
 	{IN_RUN, "cache", "only build and prepare steps can be kept in the cache"},
+	{IN_RUN, "optional", "only build and prepare steps may fail without consequence"},
+	{WITH_SHARED, "optional", "no job waits for a `shared` step"},
 	{IN_RUN, "ended", "only build and prepare steps can end on another machine"},
 	{WITH_REFEREE, "argv", "its referee and solver have one each"},
 	{WITH_REFEREE, "inputs", "its referee and solver have their own"},
@@ -372,7 +375,8 @@ check_combinations(struct reader *reader, const json_t *object)
 	bool referee = json_object_get(object, "referee") != NULL;
 	unsigned present = 1u << step->kind | (referee ? WITH_REFEREE : WITHOUT_REFEREE) |
 					   (step->result ? 0 : WITHOUT_RESULT) | (step->secret ? 0 : WITHOUT_SECRET) |
-					   (step->cache ? WITH_CACHE : 0) | (step->profile ? WITH_PROFILE : WITHOUT_PROFILE);
+					   (step->cache ? WITH_CACHE : 0) | (step->profile ? WITH_PROFILE : WITHOUT_PROFILE) |
+					   (step->shared ? WITH_SHARED : 0);
 	if (referee && !json_object_get(object, "solver"))
 		return REFUSE(reader, " has a referee but no solver: both are required.");
 	if (!referee && !json_object_get(object, "argv"))
@@ -414,6 +418,7 @@ read_members(const json_t *object, struct plan_step *step)
 		step->passes[json_integer_value(status)] = true;
 	step->pass_result = json_object_get(pass, "result");
 	step->cache = member_true(object, "cache");
+	step->optional = member_true(object, "optional");
 	step->host = member_true(object, "host");
 	step->shared = member_true(object, "shared");
 	step->owner = json_text_or_null(object, "owner");

@@ -93,6 +93,7 @@ struct plan_step {
 	bool passes[PLAN_MAX_EXIT + 1]; /* by exit status */
 	json_t *pass_result;            /* key → value; NULL: none */
 	bool cache;
+	bool optional;     /* the job goes on whether it passes or not */
 	bool host;         /* argv[0] is a shared object, whose `main` kettle-host calls */
 	bool shared;       /* for all jobs; this job does not wait for it */
 	const char *owner; /* owner of its cache entries; NULL: no submission has a part in them */

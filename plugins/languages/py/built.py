@@ -6,8 +6,7 @@ import time
 
 CACHE = os.path.join(os.getcwd(), "out", "cache")
 SINCE = time.time_ns()
-WORDS = {"time", "memory", "disk", "died", "missing", "version", "device", "import", "task", "value", "failed", "compiler", "configs",
-         "cases"}  # of precompile.py
+WORDS = {"missing", "version", "device", "import", "task", "value", "failed", "compiler", "configs", "cases"}  # of precompile.py
 OWN = "__grp__kettle_recipe.json"  # of recipes.py
 MOST = 10000  # results that are looked at
 
@@ -50,7 +49,8 @@ def reasons(kind):
         return {"other" if os.path.isdir(os.path.join(CACHE, "bin")) else "off"}
     if not lines:
         return {"off"}
-    return WORDS.intersection(words[-1] for words in lines if len(words) == 1 or words[:-1] == [kind]) or {"other"}
+    found = WORDS.intersection(words[-1] for words in lines if len(words) == 1 or words[:-1] == [kind])
+    return found | ({"ended"} if ["done"] not in lines else set()) or {"other"}
 
 
 def text():

@@ -399,8 +399,7 @@ explain_outcome(void *self, const json_t *step, const json_t *outcome, json_t **
 	struct trace crash;
 	if (kettle_json_is(step, "id", EXPLAIN_BYTECODE) && kettle_json_is(outcome, "state", "failed"))
 		return explain_bytecode(step, outcome, text, ret_result, err);
-	if (kettle_json_is(step, "kind", "prepare") && kettle_json_is(outcome, "state", "failed") &&
-		!kettle_json_is(step, "id", EXPLAIN_PRECOMPILE))
+	if (kettle_json_is(step, "kind", "prepare") && kettle_json_is(outcome, "state", "failed"))
 		return explain_compilation(text, ret_result, err);
 	if (kettle_json_is(step, "kind", "run") && kettle_json_is(outcome, "limit", "wall") &&
 		find_crash(text, variable(step, EXPLAIN_SUBMISSION), &crash))

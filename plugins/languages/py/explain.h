@@ -15,8 +15,6 @@
  */
 #define EXPLAIN_BYTECODE "bytecode"
 #define EXPLAIN_BROKEN 3
-/* The step that compiles for the GPU without it. */
-#define EXPLAIN_PRECOMPILE "precompile"
 
 /* `interpret` of kettle/language.h; `self` is not used. KETTLE_ENOENT: nothing to add to the core's own reading. */
 int explain_outcome(

@@ -1,29 +1,19 @@
 # SPDX-License-Identifier: MIT
 """Compiles for a GPU on a machine without one what a submission compiles at its first call:
-precompile.py FILE BACKEND:ARCH:WIDTH NAME SECONDS BYTES
+precompile.py FILE BACKEND:ARCH:WIDTH NAME
 
 Calls custom_kernel once for each public case with tensors that have shapes and types, but no memory (torch's fake tensors), while launches
 of Triton's kernels and graphs of torch.compile only compile. What that leaves in the caches of compilers below out/cache, the runs find
-by the same keys. NAME: the GPU's, as torch says it, or "-". A child does all of it, within SECONDS and BYTES of memory, and within three
-quarters of what kettle-exec gives the step (KETTLE_LIMIT_*); this process only watches, and ends with 0, or, where the child did not end
-by itself, with 75: another time more may be compiled. What was not, the runs compile. What was left out, and why, is in
-out/cache/kettle/left, a word or "KIND WORD" a line, for built.py.
+by the same keys; what it does not come to, they compile. NAME: the GPU's, as torch says it, or "-". The step is optional: the sandbox's
+limits end it, and what it has left then is taken, too. What was left out, and why, is in out/cache/kettle/left, a word or "KIND WORD" a
+line, for built.py: the first is "begun", and the last "done".
 """
 import os
-import select
-import signal
 import sys
-import time
 
 LEFT = os.path.join("out", "cache", "kettle", "left")
 CASES = os.path.join(".kettle", "cases")
 MAX_CASES, MAX_CONFIGS = 40, 40  # cases; configurations of one autotuned kernel
-MAX_WRITTEN, MAX_FILES = 1 << 29, 40000  # bytes and files in the job's folder and in that for temporary files
-MAX_OUTPUT = 1 << 16
-ENDED = 75  # exit status where the child did not end by itself
-MAX_BUSY = 4  # how many times as long it may take at most where other work has the cores
-EVERY = 0.1  # seconds between two looks at the child
-MAX_END = 60  # seconds of the step's limit that are for its end
 
 # By compute capability: threads and bytes of shared memory of a multiprocessor, and bytes that a block may use of these.
 CAPABILITIES = {(7, 0): (2048, 98304, 98304), (7, 5): (1024, 65536, 65536), (8, 0): (2048, 167936, 166912),
@@ -36,8 +26,6 @@ GPUS = {"NVIDIA H100 80GB HBM3": (132, 50, 80), "NVIDIA H100 PCIe": (114, 50, 80
         "NVIDIA A10": (72, 6, 22), "NVIDIA A10G": (80, 6, 22), "NVIDIA L4": (58, 48, 22), "NVIDIA L40S": (142, 96, 44),
         "Tesla T4": (40, 4, 15), "Tesla V100-SXM2-16GB": (80, 6, 16)}
 
-
-# ---- The process that watches ----
 
 def place_caches():
     """As run.py does, so that compilers find the same folders."""
@@ -56,127 +44,6 @@ def left(*words):
     with open(LEFT, "a", encoding="ascii") as file:
         file.write(" ".join(words) + "\n")
 
-
-def is_over(folders, most):
-    """Whether more has been written there than so many bytes, or more files than a step may keep."""
-    size = files = 0
-    for folder in folders:
-        for place, _, names in os.walk(folder):
-            for name in names:
-                try:
-                    size += os.lstat(os.path.join(place, name)).st_blocks * 512
-                except OSError:  # it has gone
-                    pass
-                files += 1
-            if size > most or files > MAX_FILES:
-                return True
-    return False
-
-
-class Group:
-    """The processes of a group, as they have been seen."""
-
-    def __init__(self, number):
-        self.number, self.memory, self.cpu, self.waited, self.waits, self.seen = number, 0, 0, 0, {}, time.monotonic()
-
-    def look(self):
-        """Bytes that they have in memory (what they share counts for each), seconds of CPU time that they and those that they waited for
-        have used, and seconds for which a thread could have run, but other work had the cores."""
-        pages = ticks = more = 0
-        for name in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{name}/stat", encoding="ascii", errors="replace") as file:
-                    fields = file.read().rpartition(")")[2].split()
-                if int(fields[2]) == self.number:
-                    pages += int(fields[21])
-                    ticks += sum(map(int, fields[11:15]))
-                    more += self.waits_of(name)
-            except (OSError, IndexError, ValueError):
-                pass
-        now = time.monotonic()
-        self.memory, self.cpu = pages * os.sysconf("SC_PAGE_SIZE"), ticks / os.sysconf("SC_CLK_TCK")
-        # Threads that wait at the same time lose it once.
-        self.waited, self.seen = self.waited + min(more, now - self.seen), now
-
-    def waits_of(self, process):
-        """Seconds for which the threads of a process have waited so since the last look."""
-        more = 0
-        for thread in os.listdir(f"/proc/{process}/task"):
-            with open(f"/proc/{process}/task/{thread}/schedstat", encoding="ascii") as file:
-                waited = int(file.read().split()[1]) / 1e9
-            more += max(waited - self.waits.get(thread, 0), 0)
-            self.waits[thread] = waited
-        return more
-
-
-class Limits:
-    """What an attempt may take: what the plan says, or less where kettle-exec gives the step less."""
-
-    def __init__(self, seconds, most):
-        given = {name: float(os.environ.pop(f"KETTLE_LIMIT_{name}", "inf")) for name in ("WALL", "CPU", "MEMORY", "DISK")}
-        self.busy = min(MAX_BUSY * seconds, given["WALL"] - min(given["WALL"] / 4, MAX_END))
-        self.seconds, self.cpu = min(seconds, self.busy), given["CPU"] * 3 / 4
-        self.memory, self.written = min(most, given["MEMORY"] * 3 / 4), min(MAX_WRITTEN, given["DISK"] * 3 / 4)
-
-
-def watch(child, output, limits):
-    """Until the child ends or exceeds a limit. Returns the word for what it has exceeded, or None, and the end of what it printed."""
-    begun = looked = time.monotonic()
-    printed, word, folders, group = b"", None, (".", os.environ.get("TMPDIR", ".")), Group(child)
-    while word is None:
-        ready, _, _ = select.select([output], [], [], EVERY)
-        more = os.read(output, 1 << 16) if ready else b""
-        printed = (printed + more)[-MAX_OUTPUT:]
-        # What it has started may hold the other end when it has ended itself.
-        if ready and not more or not ready and os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-            break
-        now = time.monotonic()
-        if now > looked + EVERY:
-            looked = now
-            group.look()
-            word = "disk" if is_over(folders, limits.written) else "memory" if group.memory > limits.memory else None
-        if group.cpu > limits.cpu or now > begun + min(group.waited + limits.seconds, limits.busy):
-            word = word or "time"
-    return word, printed
-
-
-def clear():
-    """Removes what was compiled here, but for what the step before has left."""
-    import shutil
-    for name in os.listdir(os.path.join("out", "cache")):
-        if name not in ("bin", "kettle", "torch_extensions"):
-            shutil.rmtree(os.path.join("out", "cache", name), ignore_errors=True)
-
-
-def main():
-    place_caches()
-    _, submission, target, name, seconds, most = sys.argv
-    limits = Limits(float(seconds), int(most))
-    output, end = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.setpgid(0, 0)
-        os.dup2(end, 1)
-        os.dup2(end, 2)
-        os.closerange(3, 64)
-        os._exit(attempt(submission, target, name))
-    os.close(end)
-    try:
-        os.setpgid(child, child)  # the child does the same: it must be so for both
-    except OSError:
-        pass
-    word, printed = watch(child, output, limits)
-    os.killpg(child, signal.SIGKILL)
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    sys.stderr.write(printed.decode("utf-8", "replace"))
-    if word == "disk":
-        clear()
-    if word or status != 0:
-        left(word or "died")
-        sys.exit(ENDED)
-
-
-# ---- The process that compiles ----
 
 def word_of(error):
     """The word for an exception: a value of a tensor was needed, or anything else."""
@@ -420,13 +287,9 @@ def call_all(submission):
             left(word_of(error))
 
 
-def attempt(submission, target, name):
-    """The exit status of the process."""
+def compile_all(submission, target, name):
     import contextlib
     import importlib.util
-    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
-    sys.path[0] = os.getcwd()
-    sys.argv[:] = [submission]
     mode = contextlib.nullcontext()
     try:
         if importlib.util.find_spec("triton"):
@@ -442,16 +305,26 @@ def attempt(submission, target, name):
     except Exception as error:
         show(error)
         left("version")
-        return 0
+        return
+    with mode:
+        call_all(submission)
+
+
+def main():
+    place_caches()
+    _, submission, target, name = sys.argv
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    sys.path[0] = os.getcwd()
+    sys.argv[:] = [submission]
     try:
-        with mode:
-            call_all(submission)
+        compile_all(submission, target, name)
     except BaseException as error:
         show(error)
         left("failed")
+    left("done")
     sys.stdout.flush()
     sys.stderr.flush()
-    return 0
+    os._exit(0)  # threads that the submission has left are not waited for
 
 
 if __name__ == "__main__":

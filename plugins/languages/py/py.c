@@ -30,14 +30,12 @@
 #define CACHE "cache"                               /* below out/: the caches of compilers */
 #define BYTECODE "__pycache__"
 #define PREPARE_ID "prepare"
-#define PRECOMPILE_SECONDS 240 /* of the attempt; four times as many on a busy machine, and further ones for its end */
-#define PRECOMPILE_ENDS 60
-#define PRECOMPILE_ENDED 75 /* exit status where the attempt did not end by itself: that is not kept */
-#define PRECOMPILE_CPU 3600
-#define PRECOMPILE_MEMORY (INT64_C(4) << 30) /* where the task names none; the attempt ends at three quarters of it */
-#define HEADER "extension.h.gch"             /* below out/ */
-#define HEADER_SECONDS 900                   /* on a machine that has much to do besides */
-#define TORCH_TRACE "trace.json.gz"          /* from torch's profiler, which the harness starts */
+#define PRECOMPILE_ID "precompile"
+#define PRECOMPILE_SECONDS 300
+#define PRECOMPILE_CPU 1200         /* its compilers may use several cores */
+#define HEADER "extension.h.gch"    /* below out/ */
+#define HEADER_SECONDS 900          /* on a machine that has much to do besides */
+#define TORCH_TRACE "trace.json.gz" /* from torch's profiler, which the harness starts */
 #define MAX_THREADS 4096
 #define MIB (INT64_C(1) << 20)
 #define MAX_SHARED (32 * 1024 * MIB)
@@ -282,29 +280,25 @@ public_cases(const struct plan_builder *builder)
 static const char *
 cache_step(const struct plan_builder *builder)
 {
-	return builder->precompiles ? EXPLAIN_PRECOMPILE : builder->prepares ? PREPARE_ID : NULL;
+	return builder->precompiles ? PRECOMPILE_ID : builder->prepares ? PREPARE_ID : NULL;
 }
 
-/* Compiles for the GPU what the submission compiles at its first call. It passes, whatever becomes of that. */
+/* Compiles for the GPU what the submission compiles at its first call. */
 static json_t *
 precompile_step(const struct plan_builder *builder)
 {
 	json_int_t memory = member_int(builder->request->task, "memory");
 	json_t *inputs = make_inputs(builder, PRECOMPILE, true);
-	if (memory <= 0)
-		memory = PRECOMPILE_MEMORY;
 	json_object_set_new(inputs, CASES, json_pack("{s:o}", "text", public_cases(builder)));
 	if (builder->prepares)
 		json_object_set_new(inputs, "out/" CACHE, json_pack("{s:s, s:s}", "step", PREPARE_ID, "output", CACHE));
 	json_t *argv = json_pack("[s, s, s, O, s]", json_text_or_null(builder->options, "python"), PRECOMPILE,
 		builder->request->submission, builder->precompiles, architecture_name(builder->request->device));
-	json_array_append_new(argv, json_sprintf("%d", PRECOMPILE_SECONDS));
-	json_array_append_new(argv, json_sprintf("%" JSON_INTEGER_FORMAT, memory / 4 * 3));
-	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:{s:I, s:i, s:i}, s:[s], s:[s, s, s], s:b, s:{s:[i, i]}}", "id",
-		EXPLAIN_PRECOMPILE, "kind", "prepare", "title", "compile without the GPU", "argv", argv, "env",
-		make_environment(builder, NULL), "inputs", inputs, "limits", "memory", memory, "wall",
-		4 * PRECOMPILE_SECONDS + PRECOMPILE_ENDS, "cpu", PRECOMPILE_CPU, "outputs", CACHE, "toolchain", "g++", "ninja",
-		"nvcc", "cache", 1, "pass", "exit", 0, PRECOMPILE_ENDED);
+	return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:{s:o*, s:i, s:i}, s:[s], s:[s, s, s], s:b}", "id",
+		PRECOMPILE_ID, "kind", "prepare", "title", "compile without the GPU", "optional", 1, "argv", argv, "env",
+		make_environment(builder, NULL), "inputs", inputs, "limits", "memory", memory > 0 ? json_integer(memory) : NULL,
+		"wall", PRECOMPILE_SECONDS, "cpu", PRECOMPILE_CPU, "outputs", CACHE, "toolchain", "g++", "ninja", "nvcc",
+		"cache", 1);
 }
 
 static const char *const ncu_files[] = {"profile.ncu-rep", "ncu-details.txt", "ncu-details.csv", NULL};

@@ -294,6 +294,15 @@ is_stopped(const json_t *step, const json_t *stopped)
 	return stops;
 }
 
+static bool
+is_optional(const json_t *steps, const char *id)
+{
+	bool optional = false;
+	json_array_each(steps, step)
+		optional = optional || (member_is(step, "id", id) && member_true(step, "optional"));
+	return optional;
+}
+
 /* Appends the outcomes of the steps that are left, if none of them would run; else changes nothing. */
 static bool
 skip_rest(const json_t *steps, json_t *outcomes)
@@ -301,7 +310,7 @@ skip_rest(const json_t *steps, json_t *outcomes)
 	AUTO_JSON json_t *stopped = json_object(), *skipped = json_array();
 	size_t count = count_first(steps);
 	json_array_each(outcomes, outcome)
-		if (!member_is(outcome, "state", "passed"))
+		if (!member_is(outcome, "state", "passed") && !is_optional(steps, json_text_or_empty(outcome, "step")))
 			json_object_set_new(stopped, json_text_or_empty(outcome, "step"), json_true());
 	json_array_each_at(steps, i, step) {
 		const char *id = json_text_or_empty(step, "id");
@@ -359,7 +368,8 @@ add_ended(json_t *steps, const json_t *completion, const char *folder)
 		if (member_true(step, "shared"))
 			continue;
 		const json_t *outcome = json_array_get(outcomes, next++);
-		json_t *outputs = member_is(outcome, "state", "passed") ? read_outputs(outcome, folder, &left) : json_array();
+		bool leaves = member_is(outcome, "state", "passed") || json_object_get(outcome, "outputs");
+		json_t *outputs = leaves ? read_outputs(outcome, folder, &left) : json_array();
 		if (!outputs)
 			return false;
 		json_t *kept = json_copy((json_t *)outcome);

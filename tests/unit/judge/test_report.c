@@ -244,8 +244,8 @@ test_built(void **state)
 	static const struct {
 		const char *said, *read;
 	} cases[] = {
-		{"[" BUILT("triton", 2, 1, "\"value\",\"time\"") "," BUILT("graph", 1, 0) "]",
-			"[" BUILT("triton", 2, 1, "\"value\",\"time\"") "," BUILT("graph", 1, 0) "]"},
+		{"[" BUILT("triton", 2, 1, "\"value\",\"ended\"") "," BUILT("graph", 1, 0) "]",
+			"[" BUILT("triton", 2, 1, "\"value\",\"ended\"") "," BUILT("graph", 1, 0) "]"},
 		{"[" BUILT("triton", 2, 1, "\"made up\",3,\"off\"") "]", "[" BUILT("triton", 2, 1, "\"off\"") "]"},
 		{"[" BUILT("triton", 2, 0, "\"off\"") "]", "[" BUILT("triton", 2, 0) "]"},
 		{"[" BUILT("other", 2, 1) "]", NULL},

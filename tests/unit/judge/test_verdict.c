@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json_access.h"
 #include "judge/run_steps.h"
 #include "lib/languages.h"
 #include "lib/unit_test.h"
@@ -55,14 +56,13 @@ make_job(const char *mode, const char *ranking)
 		.completion = json_pack("{s:s, s:n, s:[], s:{s:s}, s:{s:i}}", "status", "done", "error", "outcomes", "system",
 			"cpu", "x", "stamps", "done", 9),
 	};
-	json_t *runs = NULL, *steps = json_array(), *step;
+	json_t *runs = NULL, *steps = json_array();
 	assert_int_equal(run_steps_make(job.task, mode, SEED, NULL, NULL, &runs, NULL), 0);
 	json_array_append_new(steps, json_pack("{s:s, s:s, s:s, s:[s]}", "id", "compile-0", "kind", "build", "title",
 									 "compile submission.cpp", "argv", "g++"));
 	json_array_extend(steps, runs);
 	json_decref(runs);
-	size_t i;
-	json_array_foreach(steps, i, step)
+	json_array_each(steps, step)
 		json_array_append_new(json_object_get(job.completion, "outcomes"), passed_outcome(step));
 	job.plan = json_pack("{s:i, s:o}", "version", 1, "steps", steps);
 	return job;
@@ -71,22 +71,16 @@ make_job(const char *mode, const char *ranking)
 static void
 free_job(struct job *job)
 {
-	json_decref(job->task);
-	json_decref(job->plan);
-	json_decref(job->completion);
-	json_decref(job->verdict);
+	json_decref_all(job->task, job->plan, job->completion, job->verdict);
 }
 #define AUTO_JOB __attribute__((cleanup(free_job)))
 
 static json_t *
 outcome_of(const struct job *job, const char *id)
 {
-	size_t i;
-	json_t *outcome;
-	json_array_foreach(json_object_get(job->completion, "outcomes"), i, outcome) {
-		if (strcmp(json_string_value(json_object_get(outcome, "step")), id) == 0)
+	json_array_each(json_object_get(job->completion, "outcomes"), outcome)
+		if (member_is(outcome, "step", id))
 			return outcome;
-	}
 	fail_msg("no step %s", id);
 	return NULL;
 }
@@ -96,12 +90,10 @@ static void
 change(struct job *job, const char *id, json_t *with)
 {
 	bool after = false;
-	size_t i;
-	json_t *outcome;
-	json_array_foreach(json_object_get(job->completion, "outcomes"), i, outcome) {
+	json_array_each(json_object_get(job->completion, "outcomes"), outcome) {
 		if (after)
 			json_object_set_new(outcome, "state", json_string("skipped"));
-		after = after || strcmp(json_string_value(json_object_get(outcome, "step")), id) == 0;
+		after = after || member_is(outcome, "step", id);
 	}
 	assert_int_equal(json_object_update(outcome_of(job, id), with), 0);
 	json_decref(with);
@@ -113,12 +105,6 @@ change_result(struct job *job, const char *id, const char *key, const char *valu
 {
 	json_t *result = json_object_get(outcome_of(job, id), "result");
 	assert_int_equal(value ? json_object_set_new(result, key, json_string(value)) : json_object_del(result, key), 0);
-}
-
-static const char *
-text_at(const json_t *value, const char *key)
-{
-	return json_string_value(json_object_get(value, key));
 }
 
 static void
@@ -141,9 +127,9 @@ static void
 expect(struct job *job, const char *state, const char *error, const char *blame, bool retry)
 {
 	make(job);
-	const char *found = text_at(job->verdict, "error"), *blamed = text_at(job->verdict, "blame");
+	const char *found = json_text_or_null(job->verdict, "error"), *blamed = json_text_or_null(job->verdict, "blame");
 	assert_string_equal(found ? found : "", error);
-	assert_string_equal(text_at(job->verdict, "state"), state);
+	assert_string_equal(json_text_or_null(job->verdict, "state"), state);
 	assert_string_equal(blamed ? blamed : "", blame);
 	assert_int_equal(json_is_true(json_object_get(job->verdict, "retry")), retry);
 	if (strcmp(state, "passed") != 0)
@@ -176,12 +162,12 @@ test_passed(void **state)
 	const json_t *runs = json_object_get(job.verdict, "runs"), *compile = json_object_get(job.verdict, "compilation");
 	assert_int_equal(json_array_size(runs), 6);
 	assert_int_equal(json_array_size(compile), 1);
-	assert_string_equal(text_at(json_array_get(compile, 0), "title"), "compile submission.cpp");
-	assert_string_equal(text_at(json_array_get(runs, 0), "stdout"), "printed\n");
-	assert_string_equal(text_at(json_object_get(json_array_get(runs, 0), "result"), "check"), "pass");
+	assert_string_equal(json_text_or_null(json_array_get(compile, 0), "title"), "compile submission.cpp");
+	assert_string_equal(json_text_or_null(json_array_get(runs, 0), "stdout"), "printed\n");
+	assert_string_equal(json_text_or_null(json_object_get(json_array_get(runs, 0), "result"), "check"), "pass");
 	assert_true(json_is_null(json_object_get(json_array_get(runs, 1), "score")));
 	assert_true(close_to(number_at(json_array_get(runs, 2), "score"), 2e-3));
-	assert_string_equal(text_at(json_object_get(job.verdict, "system"), "cpu"), "x");
+	assert_string_equal(json_text_or_null(json_object_get(job.verdict, "system"), "cpu"), "x");
 	const json_t *timing = json_object_get(job.verdict, "timing");
 	assert_int_equal(json_integer_value(json_object_get(timing, "build_ns")), WALL_NS);
 	/* Nothing tells how long the secret runs took. */
@@ -439,7 +425,7 @@ test_limits(void **state)
 		json_pack("{s:s, s:s, s:n, s:f, s:I, s:{s:s, s:i}}", "state", "limit", "limit", "wall", "exit", "limit_value",
 			9.0, "memory_peak", (json_int_t)3 << 30, "also", "limit", "processes", "value", 512));
 	make(&job);
-	assert_sentence(text_at(job.verdict, "error"));
+	assert_sentence(json_text_or_null(job.verdict, "error"));
 }
 
 static void
@@ -455,11 +441,24 @@ test_compile(void **state)
 		"participant", false);
 	assert_int_equal(json_array_size(json_object_get(job.verdict, "runs")), 0);
 	const json_t *entry = json_array_get(json_object_get(job.verdict, "compilation"), 0);
-	assert_non_null(strstr(text_at(entry, "stderr"), "and more"));
+	assert_non_null(strstr(json_text_or_null(entry, "stderr"), "and more"));
 	change(&job, "compile-0", json_pack("{s:s, s:n, s:s}", "state", "limit", "exit", "limit", "wall"));
 	expect(&job, "timed_out", "The step `compile submission.cpp` exceeded its time limit.", "participant", false);
 	change(&job, "compile-0", json_pack("{s:s, s:n, s:n, s:s}", "state", "failed", "exit", "signal", "error", "Why."));
 	expect(&job, "failed", "The step `compile submission.cpp` could not begin: Why.", "participant", false);
+}
+
+/* No verdict depends on an optional step; what it printed is kept. */
+static void
+test_optional(void **state)
+{
+	(void)state;
+	AUTO_JOB struct job job = make_job("ranked", "mean");
+	json_object_set_new(json_at(job.plan, "steps.0", 7), "optional", json_true());
+	json_object_update_new(outcome_of(&job, "compile-0"),
+		json_pack("{s:s, s:s, s:{s:s}}", "state", "limit", "limit", "wall", "stderr", "text", "Why."));
+	expect(&job, "passed", "", "", false);
+	assert_string_equal(json_text_or_null(json_at(job.verdict, "compilation.0", 13), "stderr"), "Why.");
 }
 
 /* Nor is it the task's where something outside killed it: that is tried again. */
@@ -486,20 +485,20 @@ test_task_only_killed(void **state)
 		/* Where a submission has a part in it, it may have brought that about. */
 		job.task_only = false;
 		make(&job);
-		assert_string_equal(text_at(job.verdict, "state"), "failed");
+		assert_string_equal(json_text_or_null(job.verdict, "state"), "failed");
 	}
 	/* A limit of the sandbox says so itself. */
 	job.task_only = true;
 	change(
 		&job, "compile-0", json_pack("{s:s, s:n, s:i, s:s}", "state", "limit", "exit", "signal", 9, "limit", "memory"));
 	make(&job);
-	assert_string_equal(text_at(job.verdict, "blame"), "task");
+	assert_string_equal(json_text_or_null(job.verdict, "blame"), "task");
 }
 
 static json_t *
 blames_machine_alone(const json_t *step, const json_t *outcome)
 {
-	if (!json_is_true(json_object_get(step, "task_only")) || strcmp(text_at(outcome, "state"), "failed") != 0)
+	if (!json_is_true(json_object_get(step, "task_only")) || strcmp(json_text_or_null(outcome, "state"), "failed") != 0)
 		return NULL;
 	return json_pack("{s:s, s:s, s:s, s:b}", "state", "error", "message", "The board's compiler is too old.", "blame",
 		"machine", "retry", 0);
@@ -581,11 +580,11 @@ test_distrust(void **state)
 	AUTO_JOB struct job job = make_job("test", "mean");
 	change_result(&job, "test", "check", NULL);
 	make(&job);
-	assert_string_equal(text_at(job.verdict, "state"), "failed");
+	assert_string_equal(json_text_or_null(job.verdict, "state"), "failed");
 	AUTO_JOB struct job exits = make_job("test", "mean");
 	json_object_set_new(outcome_of(&exits, "test"), "exit", json_integer(3));
 	make(&exits);
-	assert_string_equal(text_at(exits.verdict, "state"), "failed");
+	assert_string_equal(json_text_or_null(exits.verdict, "state"), "failed");
 }
 
 /* ---- the machine ---- */
@@ -598,7 +597,7 @@ test_machine(void **state)
 	change(
 		&job, "compile-0", json_pack("{s:s, s:s, s:s}", "state", "error", "error", "no such tool", "missing", "g++"));
 	expect(&job, "error", "The machine lacks `g++`.", "machine", false);
-	assert_string_equal(text_at(job.verdict, "lacks"), "g++");
+	assert_string_equal(json_text_or_null(job.verdict, "lacks"), "g++");
 	json_object_del(outcome_of(&job, "compile-0"), "missing");
 	json_object_set_new(outcome_of(&job, "compile-0"), "error", json_string("The disk is full."));
 	expect(&job, "error", "The machine could not run the step `compile submission.cpp`: The disk is full.", "machine",
@@ -704,13 +703,13 @@ test_bounds(void **state)
 	json_object_set_new(job.completion, "system", json_pack("{s:s}", "x", huge));
 	expect(&job, "passed", "", "", false);
 	const json_t *run = json_array_get(json_object_get(job.verdict, "runs"), 0);
-	assert_non_null(strstr(text_at(run, "stdout"), "[… 4128732 bytes omitted; 65584 are kept …]"));
-	assert_string_equal(text_at(json_object_get(run, "result"), "kettle.left-out"), "1");
+	assert_non_null(strstr(json_text_or_null(run, "stdout"), "[… 4128732 bytes omitted; 65584 are kept …]"));
+	assert_string_equal(json_text_or_null(json_object_get(run, "result"), "kettle.left-out"), "1");
 	assert_int_equal(json_object_size(json_object_get(job.verdict, "system")), 0);
 	strcpy(huge + VERDICT_MAX_TEXT, "\n[... 12 bytes cut ...]\n"); /* kettle-exec's note */
 	json_object_set_new(outcome_of(&job, "test"), "stdout", json_pack("{s:s, s:i}", "text", huge, "cut", 12));
 	expect(&job, "passed", "", "", false);
-	assert_string_equal(text_at(json_array_get(json_object_get(job.verdict, "runs"), 0), "stdout"), huge);
+	assert_string_equal(json_text_or_null(json_array_get(json_object_get(job.verdict, "runs"), 0), "stdout"), huge);
 }
 
 /* A megabyte of lines without the word that is looked for: what would look from each of them to the end takes minutes. */
@@ -733,7 +732,7 @@ static json_t *
 says_module(const json_t *step, const json_t *outcome)
 {
 	(void)step;
-	if (strcmp(text_at(outcome, "state"), "passed") == 0)
+	if (strcmp(json_text_or_null(outcome, "state"), "passed") == 0)
 		return json_pack("{s:b, s:s}", "passed", 1, "state", "passed");
 	return json_pack("{s:b, s:s, s:s, s:s, s:b, s:s}", "passed", 0, "state", "failed", "message", "It has no torch.",
 		"blame", "machine", "retry", 0, "lacks", "torch");
@@ -755,7 +754,7 @@ test_interpret(void **state)
 	expect(&job, "passed", "", "", false);
 	change(&job, "test", json_pack("{s:s, s:i}", "state", "failed", "exit", 1));
 	expect(&job, "error", "It has no torch.", "machine", false);
-	assert_string_equal(text_at(job.verdict, "lacks"), "torch");
+	assert_string_equal(json_text_or_null(job.verdict, "lacks"), "torch");
 	/* A harness that reports such faults itself has not said so: the words are the submission's. */
 	job.complete = true;
 	expect(&job, "failed", "The test run failed with exit status 1.", "participant", false);
@@ -765,7 +764,7 @@ test_interpret(void **state)
 	py_hooks.interpret = says_passed;
 	make(&job);
 	py_hooks.interpret = NULL;
-	assert_string_equal(text_at(job.verdict, "state"), "failed");
+	assert_string_equal(json_text_or_null(job.verdict, "state"), "failed");
 }
 
 static const struct CMUnitTest tests[] = {
@@ -782,6 +781,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_fault_while_timed),
 	cmocka_unit_test(test_limits),
 	cmocka_unit_test(test_compile),
+	cmocka_unit_test(test_optional),
 	cmocka_unit_test(test_task_only),
 	cmocka_unit_test(test_task_only_killed),
 	cmocka_unit_test(test_task_only_later),

@@ -395,6 +395,28 @@ test_failures(void **state)
 	assert_true(sends == 1 && access(spool, F_OK) != 0);
 }
 
+/* The runs need an optional step, and go on with what it has left. */
+static void
+test_optional_failure(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *unit = make_unit(json_pack("{s:s, s:s}", "place", "cores", "labels", "small")),
+					 *plan = make_plan(true);
+	const struct kettle_job job = describe(unit, spool);
+	json_object_set_new(json_at(plan, "steps.0", 7), "optional", json_true());
+	assert_int_equal(remote_submit(&remote, &job, plan, &err), 0);
+	wait_for(&sends, 1);
+	json_t *outcomes = built(3, "passed");
+	json_object_set_new(json_array_get(outcomes, 0), "state", json_string("limit"));
+	give(outcomes);
+	wait_for(&sends, 2);
+	AUTO_JSON json_t *second = open_sent(NAME);
+	const json_t *ended =
+		json_object_get(json_array_get(json_object_get(json_object_get(second, "plan"), "steps"), 0), "ended");
+	assert_true(member_is(json_object_get(ended, "outcome"), "state", "limit"));
+	assert_true(member_is(json_at(ended, "outputs.0", 9), "base64", "eHh4"));
+}
+
 static void
 test_failure_that_stops_nothing(void **state)
 {
@@ -562,8 +584,8 @@ test_recover(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 static const struct CMUnitTest tests[] = {TEST(test_two_parts), TEST(test_too_large), TEST(test_whole_is_sent),
-	TEST(test_failures), TEST(test_failure_that_stops_nothing), TEST(test_lies), TEST(test_plan_is_gone),
-	TEST(test_one_part), TEST(test_nothing_of_the_submission), TEST(test_options), TEST(test_recover),
-	TEST(test_full_disk), TEST(test_ends_while_packed), TEST(test_late_handle)};
+	TEST(test_failures), TEST(test_optional_failure), TEST(test_failure_that_stops_nothing), TEST(test_lies),
+	TEST(test_plan_is_gone), TEST(test_one_part), TEST(test_nothing_of_the_submission), TEST(test_options),
+	TEST(test_recover), TEST(test_full_disk), TEST(test_ends_while_packed), TEST(test_late_handle)};
 
 UNIT_TESTS(test_remote_parts);
