@@ -377,19 +377,52 @@ static const char *const kind_names[] = {
 	[COMMAND_LOCAL] = "local",
 };
 
+/* The tables are made at each start of a command line, and json_pack would be a quarter of it. NULL becomes null. */
+static void
+put_text(json_t *object, const char *name, const char *text)
+{
+	(void)json_object_set_new_nocheck(object, name, text ? json_string_nocheck(text) : json_null());
+}
+
+static void
+put_bool(json_t *object, const char *name, bool value)
+{
+	(void)json_object_set_new_nocheck(object, name, json_boolean(value));
+}
+
 static json_t *
 argument_data(const struct argument *argument)
 {
-	json_t *choices = argument->choices ? json_array() : json_null();
+	json_t *data = json_object(), *choices = argument->choices ? json_array() : json_null();
 	for (const char *const *choice = argument->choices; choice && *choice; choice++)
-		json_array_append_new(choices, json_string(*choice));
-	json_t *data = json_pack("{s:s, s:s*, s:s, s:b, s:b, s:b, s:o, s:s?, s:s?, s:s}", "name", argument->name, "also",
-		argument->alias, "type", type_names[argument->type], "required", argument->required, "positional",
-		argument->positional, "repeated", argument->repeated, "choices", choices, "default", argument->default_value,
-		"meta", argument->meta, "help", argument->help);
-	if (argument->min || argument->max)
-		json_object_update_new(
-			data, json_pack("{s:I, s:I}", "min", (json_int_t)argument->min, "max", (json_int_t)argument->max));
+		json_array_append_new(choices, json_string_nocheck(*choice));
+	put_text(data, "name", argument->name);
+	if (argument->alias)
+		put_text(data, "also", argument->alias);
+	put_text(data, "type", type_names[argument->type]);
+	put_bool(data, "required", argument->required);
+	put_bool(data, "positional", argument->positional);
+	put_bool(data, "repeated", argument->repeated);
+	(void)json_object_set_new_nocheck(data, "choices", choices);
+	put_text(data, "default", argument->default_value);
+	put_text(data, "meta", argument->meta);
+	put_text(data, "help", argument->help);
+	if (argument->min || argument->max) {
+		(void)json_object_set_new_nocheck(data, "min", json_integer(argument->min));
+		(void)json_object_set_new_nocheck(data, "max", json_integer(argument->max));
+	}
+	return data;
+}
+
+static json_t *
+column_data(const struct view_column *column)
+{
+	json_t *data = json_object();
+	put_text(data, "title", column->title);
+	put_text(data, "cell", column->cell);
+	put_bool(data, "right", column->right);
+	put_bool(data, "cut", column->cut);
+	(void)json_object_set_new_nocheck(data, "spare", json_integer(column->spare));
 	return data;
 }
 
@@ -399,13 +432,16 @@ view_data(const struct view *view)
 {
 	if (!view->sentence && !view->columns && !view->line)
 		return json_null();
-	json_t *columns = view->columns ? json_array() : json_null();
+	json_t *data = json_object(), *columns = view->columns ? json_array() : json_null();
 	for (const struct view_column *column = view->columns; column && column->title; column++)
-		json_array_append_new(
-			columns, json_pack("{s:s, s:s, s:b, s:b, s:i}", "title", column->title, "cell", column->cell, "right",
-						 column->right, "cut", column->cut, "spare", (int)column->spare));
-	return json_pack("{s:s?, s:s?, s:o, s:s?, s:s?, s:s?}", "sentence", view->sentence, "list", view->list, "columns",
-		columns, "line", view->line, "empty", view->empty, "mark", view->mark);
+		json_array_append_new(columns, column_data(column));
+	put_text(data, "sentence", view->sentence);
+	put_text(data, "list", view->list);
+	(void)json_object_set_new_nocheck(data, "columns", columns);
+	put_text(data, "line", view->line);
+	put_text(data, "empty", view->empty);
+	put_text(data, "mark", view->mark);
+	return data;
 }
 
 int
@@ -415,21 +451,33 @@ command_check_answer(const struct command *command, const json_t *result, struct
 	return schema_check(schema, result, command->name, NULL, err);
 }
 
+static json_t *
+row_data(const struct command *command)
+{
+	json_t *data = json_object(), *args = json_array();
+	for (const struct argument *argument = command->arguments; argument && argument->name; argument++)
+		json_array_append_new(args, argument_data(argument));
+	put_text(data, "name", command->name);
+	if (command->alias)
+		put_text(data, "also", command->alias);
+	put_text(data, "help", command->help);
+	put_text(data, "details", command->details);
+	put_text(data, "example", command->example);
+	put_bool(data, "hidden", command->hidden || command->internal);
+	put_bool(data, "internal", command->internal);
+	(void)json_object_set_new_nocheck(data, "view", view_data(&command->view));
+	put_text(data, "right", right_names[command->right]);
+	put_text(data, "kind", kind_names[command->kind]);
+	(void)json_object_set_new_nocheck(data, "args", args);
+	return data;
+}
+
 json_t *
 command_data(const struct command *table)
 {
 	json_t *data = json_array();
-	for (const struct command *command = table; command->name; command++) {
-		json_t *args = json_array();
-		for (const struct argument *argument = command->arguments; argument && argument->name; argument++)
-			json_array_append_new(args, argument_data(argument));
-		json_array_append_new(
-			data, json_pack("{s:s, s:s*, s:s, s:s?, s:s?, s:b, s:b, s:o, s:s, s:s, s:o}", "name", command->name, "also",
-					  command->alias, "help", command->help, "details", command->details, "example", command->example,
-					  "hidden", command->hidden || command->internal, "internal", command->internal, "view",
-					  view_data(&command->view), "right", right_names[command->right], "kind",
-					  kind_names[command->kind], "args", args));
-	}
+	for (const struct command *command = table; command->name; command++)
+		json_array_append_new(data, row_data(command));
 	return data;
 }
 

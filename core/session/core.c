@@ -20,7 +20,6 @@ core_new(const struct core_setup *setup)
 		.when_attached = core_attach, .devices = json_deep_copy(setup->devices), .retired = json_array());
 	callers_init(&core->callers);
 	readers_init(&core->readers, setup->database);
-	core->commands = command_data(setup->commands);
 	core->env = (struct command_env){
 		.devices = core->devices,
 		.submission_bytes = setup->limits.submission_bytes,

@@ -111,7 +111,7 @@ struct core {
 	struct command_env env;
 	json_t *devices;  /* the snapshot in env */
 	json_t *retired;  /* earlier snapshots, which the store's thread may still read */
-	json_t *commands; /* the table as data */
+	json_t *commands; /* the table as data; NULL until a plugin requests it */
 	json_t *answers;  /* JSON Schemas of their answers, by name; NULL until a plugin requests them */
 	struct attach *attach;
 	struct store *store;

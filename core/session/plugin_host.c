@@ -508,7 +508,9 @@ host_follow(const struct kettle_host *table, const struct kettle_subscription *g
 static const json_t *
 host_commands(const struct kettle_host *table)
 {
-	return host_of(table)->core->commands;
+	struct core *core = host_of(table)->core;
+	core->commands = core->commands ? core->commands : command_data(core->setup.commands);
+	return core->commands;
 }
 
 static const json_t *
