@@ -442,14 +442,11 @@ main(int argc, char **argv)
 {
 	static struct app app;
 	struct kettle_error err = {0};
-	char digest[65];
 	mask_hangup(SIG_BLOCK);
 	(void)signal(SIGXFSZ, SIG_IGN); /* exceeding a limit of file size is then an error, as a full disk is */
 	xalloc_return_large();
 	json_set_alloc_funcs(xmalloc, free);
 	json_object_seed(0);
-	/* Initialises OpenSSL on this thread: memory that it allocates on a thread of the pool is never freed. */
-	sha256_hex("", 0, digest);
 	if (globals_parse(argc, argv, &app.globals, &err) < 0) {
 		complain(&app, &err);
 		return kettle_error_exit(err.code);
