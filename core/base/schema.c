@@ -231,6 +231,12 @@ schema_load(const char *text, json_t **ret_schema, struct kettle_error *err)
 	return rc;
 }
 
+json_t *
+schema_own(const char *text)
+{
+	return json_loads(text, 0, NULL);
+}
+
 const json_t *
 schema_resolve(const json_t *root, const json_t *schema)
 {

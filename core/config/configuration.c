@@ -158,10 +158,8 @@ leave_out_faults(const struct config *config, const json_t *schema)
 static int
 config_check(struct config *config, struct kettle_error *err)
 {
-	AUTO_JSON json_t *schema = NULL;
-	int rc = schema_load(config_schema_text, &schema, err);
-	if (rc)
-		return rc;
+	AUTO_JSON json_t *schema = schema_own(config_schema_text);
+	int rc = 0;
 	if (!config->root || json_is_null(config->root)) {
 		json_decref(config->root);
 		config->root = json_object();

@@ -67,13 +67,10 @@ read_job(const struct exec_context *exec, const char *text, size_t size)
 int
 main(int argc, char **argv)
 {
-	struct exec_context exec = {0};
-	struct kettle_error err = {0};
+	struct exec_context exec = {.plan_schema = plan_schema()};
 	if (argc != 2)
 		fail("usage: exec_operations RUN_LINE");
 	json_object_seed(1); /* otherwise each run has other collisions */
-	if (plan_schema(&exec.plan_schema, &err) < 0)
-		fail(err.message);
 	AUTO_FREE char *text = read_line(argv[1]);
 	for (int i = 0; i < BUDGET_TIMES; i++)
 		read_job(&exec, text, strlen(text));

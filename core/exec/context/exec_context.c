@@ -123,10 +123,8 @@ int
 exec_context_open(struct exec_context *exec, uv_loop_t *loop, struct json_writer *out,
 	const struct exec_options *options, struct kettle_error *err)
 {
-	*exec = (struct exec_context){.loop = loop, .out = out, .spool.lock = -1};
+	*exec = (struct exec_context){.loop = loop, .out = out, .spool.lock = -1, .plan_schema = plan_schema()};
 	int rc = execconfig_load(&exec->config, options->config, options->settings, options->state, options->level, err);
-	if (rc == 0)
-		rc = plan_schema(&exec->plan_schema, err);
 	if (rc == 0)
 		rc = open_folders(exec, err);
 	if (rc == 0)

@@ -46,13 +46,10 @@ check_section(json_t *section, const char *name, json_t *places, struct kettle_e
 {
 	static const struct renamed_key renamed[] = {
 		{NULL, "read", "extra_paths"}, {"gpu", "left", "max_residual_bytes"}, {"warm", "copies", "max_forks"}};
-	AUTO_JSON json_t *schema = NULL;
+	AUTO_JSON json_t *schema = schema_own(exec_schema_text);
 	AUTO_JSON json_t *warnings = renamed_keys_apply(section, renamed, ARRAY_SIZE(renamed), name, places);
 	json_array_each(warnings, warning)
 		(void)fprintf(stderr, "kettle-exec: warning: %s\n", json_string_value(warning));
-	int rc = schema_load(exec_schema_text, &schema, err);
-	if (rc < 0)
-		return rc;
 	schema_sizes(schema, section);
 	return schema_check(schema, section, name, places, err);
 }
@@ -206,10 +203,8 @@ int
 execconfig_report(struct execconfig *config, json_t *report, struct kettle_error *err)
 {
 	AUTO_JSON json_t *root = json_pack("{s:O?}", "report", report);
-	AUTO_JSON json_t *schema = NULL;
-	int rc = schema_load(exec_schema_text, &schema, err);
-	if (rc == 0)
-		rc = schema_check(schema, root, "the line", NULL, err);
+	AUTO_JSON json_t *schema = schema_own(exec_schema_text);
+	int rc = schema_check(schema, root, "the line", NULL, err);
 	if (rc != 0)
 		return rc;
 	if (!config->reports)

@@ -101,10 +101,10 @@ struct reader {
 #define REFUSE(reader, format, ...) \
 	kettle_fail((reader)->err, KETTLE_EINVAL, "Step `%s`" format, (reader)->step->id, ##__VA_ARGS__)
 
-int
-plan_schema(json_t **ret_schema, struct kettle_error *err)
+json_t *
+plan_schema(void)
 {
-	return schema_load(plan_schema_text, ret_schema, err);
+	return schema_own(plan_schema_text);
 }
 
 static int

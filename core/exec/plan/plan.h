@@ -120,7 +120,7 @@ struct plan {
 };
 
 /* The schema of docs/protocol.md, which is part of the program. New reference. */
-int plan_schema(json_t **ret_schema, struct kettle_error *err);
+json_t *plan_schema(void);
 /*
  * Reads a plan that can be carried out: step ids are unique, needs and inputs refer to earlier steps, paths stay
  * inside, referee and solver come together, members that a kind of step may not have are absent. KETTLE_EINVAL and

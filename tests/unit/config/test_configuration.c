@@ -8,8 +8,11 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/schema.h"
 #include "lib/unit_test.h"
 #include "unit/scratch.h"
+
+extern const char config_schema_text[];
 
 struct fixture {
 	char *dir;
@@ -495,8 +498,18 @@ test_reload(void **state)
 	assert_at(f, "runners/local/x", "absent");
 }
 
+/* config_load reads it by schema_own. */
+static void
+has_sound_schema(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *schema = NULL;
+	assert_int_equal(schema_load(config_schema_text, &schema, NULL), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(has_sound_schema),
 	TEST(test_defaults),
 	TEST(test_empty_files),
 	TEST(test_usual_places),

@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/schema.h"
 #include "exec/machine/machine.h"
 #include "lib/unit_test.h"
 #include "unit/scratch.h"
+
+extern const char exec_schema_text[], plan_schema_text[];
 
 static void
 reads_cores(void **state)
@@ -193,7 +196,18 @@ refuses_bad_files(void **state)
 	scratch_remove(dir);
 }
 
+/* The program reads them by schema_own. */
+static void
+has_sound_schemas(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *settings = NULL, *plan = NULL;
+	assert_int_equal(schema_load(exec_schema_text, &settings, NULL), 0);
+	assert_int_equal(schema_load(plan_schema_text, &plan, NULL), 0);
+}
+
 static const struct CMUnitTest tests[] = {
+	cmocka_unit_test(has_sound_schemas),
 	cmocka_unit_test(reads_cores),
 	cmocka_unit_test(subtracts_cores),
 	cmocka_unit_test(combines_limits),
