@@ -372,6 +372,7 @@ def killed(folder):
     x.process.kill()
     x.process.wait()
     poll(lambda: not processes_with(marker), "its processes end")
+    poll(lambda: not cgroups.members([x.owner]), "they leave its cgroups")
     equal(len(spools(x.state)), 1)
     other = Exec(folder)
     equal(len(spools(x.state)), 1)
