@@ -33,7 +33,12 @@ AC_ARG_ENABLE([sanitizers], [AS_HELP_STRING([--enable-sanitizers=LIST], [build w
 # programs have a fixed address. When libtool links a library it passes on only what follows -Wc,.
 AS_IF([test "$enable_sanitizers" != no], [
   SANITIZE_FLAGS="-fsanitize=$enable_sanitizers -fno-omit-frame-pointer -fsanitize-undefined-trap-on-error"
-  SANITIZE_LDFLAGS="$SANITIZE_FLAGS -Wc,-fsanitize-undefined-trap-on-error -no-pie"])
+  SANITIZE_LDFLAGS="$SANITIZE_FLAGS -Wc,-fsanitize-undefined-trap-on-error -no-pie"
+  # gold links these programs, of which a build has a hundred, in a third of the time of the usual linker.
+  kettle_saved_flags=$LDFLAGS
+  LDFLAGS="$LDFLAGS $SANITIZE_FLAGS -no-pie -fuse-ld=gold"
+  AC_LINK_IFELSE([AC_LANG_PROGRAM], [SANITIZE_LDFLAGS="$SANITIZE_LDFLAGS -fuse-ld=gold"])
+  LDFLAGS=$kettle_saved_flags])
 AC_SUBST([SANITIZE_FLAGS])
 AC_SUBST([SANITIZE_LDFLAGS])
 AM_CONDITIONAL([SANITIZED], [test "$enable_sanitizers" != no])
