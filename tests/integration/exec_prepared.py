@@ -357,6 +357,18 @@ def both(folder):
         equal(run(server, LOOK).get("prepared"), True)
 
 
+def given_up(folder):
+    """A run that may need more memory than the machine has left ends one of them, and the other stays"""
+    with start(folder, gpu={"prepared": 2}) as server:
+        run(server, LOOK)
+        run(server, LOOK)
+        await_prepared(server, 2)
+        waiting = set(payloads(server))
+        run(server, LOOK, gpu=1, limits={"memory": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")})
+        poll(lambda: len(waiting & set(payloads(server))) < 2, "its end")
+        equal(run(server, LOOK).get("prepared"), True)
+
+
 def hip(folder):
     """AMD's driver is opened in the same way"""
     with start(folder) as server:
@@ -509,4 +521,4 @@ def both_judged(folder):
 
 if __name__ == "__main__":
     exec_warm.need_warm()
-    sys.exit(main([opened, off, both_judged, rights, view, closed, again, beside, keys, failures, hangs, killed, ends, accounted, bounded, hip, torch, both, poison]))
+    sys.exit(main([opened, off, both_judged, rights, view, closed, again, beside, keys, failures, hangs, killed, ends, accounted, bounded, hip, torch, both, given_up, poison]))

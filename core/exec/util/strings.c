@@ -57,6 +57,20 @@ strings_have(const struct strings *strings, const char *text)
 	return false;
 }
 
+void
+strings_remove(struct strings *strings, const char *text)
+{
+	size_t at = 0;
+	while (at < strings->count && strcmp(strings->list[at], text) != 0)
+		at++;
+	if (at == strings->count)
+		return;
+	free((char *)strings->list[at]);
+	strings->count--;
+	/* With the NULL behind the last one. */
+	memmove(&strings->list[at], &strings->list[at + 1], (strings->count - at + 1) * sizeof(*strings->list));
+}
+
 json_t *
 strings_json(const struct strings *strings)
 {

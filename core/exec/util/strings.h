@@ -23,6 +23,8 @@ void strings_add_all(struct strings *strings, const struct strings *more);
 void strings_read(struct strings *strings, const json_t *array);
 void strings_sort(struct strings *strings);
 bool strings_have(const struct strings *strings, const char *text);
+/* Removes the first one that is equal, if there is one. */
+void strings_remove(struct strings *strings, const char *text);
 /* The list as an array. New reference. */
 json_t *strings_json(const struct strings *strings);
 void strings_free(struct strings *strings);

@@ -188,14 +188,34 @@ make_request(const struct prepared_origin *origin, char *key_take, const struct 
 	return request;
 }
 
-/* Remembers the request of a run in place of the oldest one. */
+/* Remembers the request of a run, where there is no room in place of the oldest one. */
 static void
 remember(struct prepared_place *place, struct request *request_take)
 {
-	unsigned last = place->warm->prepare_count - 1;
+	unsigned last = 0;
+	while (last + 1 < place->warm->prepare_count && place->requests[last])
+		last++;
 	free_request(place->requests[last]);
 	memmove(&place->requests[1], &place->requests[0], last * sizeof(*place->requests));
 	place->requests[0] = request_take;
+}
+
+static bool
+is_alike(const struct request *request, const struct warm_process *from, const char *key)
+{
+	return request && request->from == from && strcmp(request->key, key) == 0;
+}
+
+/* Forgets the oldest request that a process was prepared for, so that no other takes its place. */
+static void
+forget(struct prepared_process *process)
+{
+	struct request **requests = process->place->requests;
+	for (size_t i = PREPARED_MAX; i-- > 0;)
+		if (is_alike(requests[i], process->from, process->key)) {
+			free_request(STEAL(requests[i]));
+			return;
+		}
 }
 
 /* ---- the end ---- */
@@ -347,9 +367,7 @@ static void
 on_age(uv_timer_t *timer)
 {
 	struct prepared_process *process = timer->data;
-	struct prepared_place *place = process->place;
-	for (size_t i = 0; i < PREPARED_MAX; i++)
-		free_request(STEAL(place->requests[i]));
+	forget(process);
 	end_process(process);
 }
 
@@ -457,8 +475,7 @@ count_requests(const struct prepared_place *place, const struct request *like)
 {
 	unsigned count = 0;
 	for (size_t i = 0; i < PREPARED_MAX; i++)
-		count += place->requests[i] && place->requests[i]->from == like->from &&
-				 strcmp(place->requests[i]->key, like->key) == 0;
+		count += is_alike(place->requests[i], like->from, like->key);
 	return count;
 }
 
@@ -644,23 +661,10 @@ prepared_take(struct warm *warm, const struct prepared_origin *origin, const str
 void
 prepared_end_use(struct warm *warm, const struct strings *gpus)
 {
-	struct strings used = {0};
 	if (!warm || warm->prepare == WARM_PREPARE_OFF)
 		return;
-	bool *ended = xcalloc(gpus->count + 1, sizeof(*ended));
-	for (size_t i = 0; i < warm->gpus_used.count; i++) {
-		bool stays = true;
-		for (size_t j = 0; stays && j < gpus->count; j++)
-			if (!ended[j] && strcmp(gpus->list[j], warm->gpus_used.list[i]) == 0) {
-				ended[j] = true;
-				stays = false;
-			}
-		if (stays)
-			strings_add(&used, warm->gpus_used.list[i]);
-	}
-	free(ended);
-	strings_free(&warm->gpus_used);
-	warm->gpus_used = used;
+	for (size_t i = 0; i < gpus->count; i++)
+		strings_remove(&warm->gpus_used, gpus->list[i]);
 	prepared_fill(warm);
 }
 
@@ -710,8 +714,7 @@ prepared_give_up(struct warm *warm)
 	for (struct prepared_place *place = warm->places; place; place = place->next)
 		for (struct prepared_process *one = place->list; one; one = one->next)
 			if (one->state != GONE) {
-				for (size_t i = 0; i < PREPARED_MAX; i++)
-					free_request(STEAL(place->requests[i]));
+				forget(one);
 				end_process(one);
 				return true;
 			}

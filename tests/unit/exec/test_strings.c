@@ -31,6 +31,27 @@ holds_strings(void **state)
 	assert_true(json_equal(sorted, wanted));
 }
 
+static void
+removes_strings(void **state)
+{
+	(void)state;
+	AUTO_STRINGS struct strings strings = {0};
+	AUTO_JSON json_t *array = json_pack("[s, s, s]", "a", "b", "a");
+	strings_remove(&strings, "a");
+	strings_read(&strings, array);
+	strings_remove(&strings, "c");
+	assert_int_equal(strings.count, 3);
+	strings_remove(&strings, "a");
+	assert_int_equal(strings.count, 2);
+	assert_string_equal(strings.list[0], "b");
+	assert_string_equal(strings.list[1], "a");
+	assert_null(strings.list[2]);
+	strings_remove(&strings, "a");
+	strings_remove(&strings, "b");
+	assert_int_equal(strings.count, 0);
+	assert_null(strings.list[0]);
+}
+
 struct element {
 	struct element *next;
 };
@@ -54,6 +75,7 @@ links_elements(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(holds_strings),
+	cmocka_unit_test(removes_strings),
 	cmocka_unit_test(links_elements),
 };
 
