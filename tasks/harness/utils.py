@@ -384,11 +384,7 @@ class Cpu:
             pass
         self._marks = bytes(CACHE // CACHE_LINE)
 
-    def prepare(self):
-        """A cold cache."""
-        self.chill(())
-
-    def chill(self, places):
+    def chill(self, places=()):
         """Puts the lines of those places, (address, size), out of the cache, or all that is in it, by writing a byte into every
         line of memory of its size."""
         if places and self._shared and self._shared.library and all(self._shared.flush(*place) for place in places):
@@ -396,6 +392,8 @@ class Cpu:
         if self._memory is None:
             self._map()
         self._memory[::CACHE_LINE] = self._marks
+
+    prepare = chill  # a cold cache
 
     def probe(self):
         """What the probes take now, in ns; nothing without a library that has them."""
@@ -611,7 +609,7 @@ MAX_SPREAD = 0.5  # of runs, as part of a mean
 # Two pieces of arithmetic of the referee's own, one that waits for each result and one that does not, and a read of memory
 # that is in no cache. What else runs on the machine slows the second one more than the first, and the third.
 PROBES = ("cpu-probe-1-chain", "cpu-probe-1-tile", "cpu-probe-1-read")
-MAX_TILE, MAX_READ = 1.05, 1.3  # of their floors, while the machine is calm
+MAX_CHAIN, MAX_TILE, MAX_READ = 1.3, 1.05, 1.3  # of their floors, while the machine is calm; of the first by the second
 FLOOR = 10  # one in so many probes is below the floor
 FEW_SESSIONS, LEAST_BEGUN = 3, 3  # sessions of which an interval can be told; calls of one
 LEAST_CALM = 5  # one call in so many must have been calm; as many may be dropped for what ran beside or after them
@@ -713,10 +711,11 @@ class Floors:
         if not probes or not floors:
             return 0
         (chain, tile, read), (least_chain, least_tile, least_read) = probes, floors
-        return max(tile / chain / (least_tile / least_chain) / MAX_TILE, read / least_read / MAX_READ)
+        ratio = tile / chain / (least_tile / least_chain)  # also too low: something has run in the time of the first one
+        return max(ratio / MAX_TILE, 1 / ratio / MAX_CHAIN, read / least_read / MAX_READ)
 
     def is_calm(self, call):
-        return self.disturbance(call.beside) <= 1 and self.disturbance(call.after) <= 1
+        return max(self.disturbance(call.beside), self.disturbance(call.after)) <= 1
 
 
 class Call:
