@@ -29,6 +29,7 @@
 
 #define MACHINE_SPARE_AGE_NS (UINT64_C(600) * 1000000000)
 #define MACHINE_DISKS_MAX 16
+#define WARM_SPARES 2 /* a referee and its solver may begin from one process */
 #define MACHINE_CGROUPS (SANDBOX_MEMORY_CGROUP | SANDBOX_PIDS_CGROUP | SANDBOX_CPU_CGROUP)
 
 /* An init made ahead of its run. */
@@ -59,8 +60,10 @@ struct sandbox_machine {
 
 struct sandbox_warm {
 	int socket;
-	bool started, broken;
-	struct spare_init spare;
+	bool broken;
+	unsigned taken;  /* copies since spares were made */
+	unsigned wanted; /* spares: as many as were taken before */
+	struct spare_init spares[WARM_SPARES];
 };
 
 struct sandbox {
@@ -259,20 +262,26 @@ sandbox_warm_new(int socket)
 {
 	struct sandbox_warm *warm = xcalloc(1, sizeof(*warm));
 	warm->socket = socket;
-	warm->spare.mounts = -1;
+	for (size_t i = 0; i < WARM_SPARES; i++)
+		warm->spares[i].mounts = -1;
 	return warm;
 }
 
 void
 sandbox_warm_prepare(struct sandbox_warm *warm, struct sandbox_machine *machine)
 {
-	if (!warm->started) {
-		warm->spare.last = machine->spare.last;
-		warm->spare.last.warm = &warm->socket;
+	if (warm->taken > 0)
+		warm->wanted = warm->taken < WARM_SPARES ? warm->taken : WARM_SPARES;
+	warm->taken = 0;
+	for (size_t i = 0; i == 0 || i < warm->wanted; i++) {
+		struct spare_init *spare = &warm->spares[i];
+		if (!spare->last.warm)
+			spare->last = machine->spare.last;
+		spare->last.warm = &warm->socket;
+		if (!warm->broken && spare->last.protections & SANDBOX_PID)
+			make_spare(spare, machine);
+		warm->broken = warm->broken || !spare->present;
 	}
-	if (!warm->broken && warm->spare.last.protections & SANDBOX_PID)
-		make_spare(&warm->spare, machine);
-	warm->broken = warm->broken || !warm->spare.present;
 }
 
 bool
@@ -284,8 +293,8 @@ sandbox_warm_works(const struct sandbox_warm *warm)
 void
 sandbox_warm_free(struct sandbox_warm *warm)
 {
-	if (warm)
-		drop_spare(&warm->spare);
+	for (size_t i = 0; warm && i < WARM_SPARES; i++)
+		drop_spare(&warm->spares[i]);
 	free(warm);
 }
 
@@ -295,9 +304,12 @@ get_warm_child(
 {
 	if (warm->broken || !(how->protections & SANDBOX_PID))
 		return kettle_fail(err, KETTLE_EUNAVAIL, "The warm process cannot be used.");
+	struct spare_init *spare = &warm->spares[warm->taken++ % WARM_SPARES];
+	for (size_t i = 0; i < WARM_SPARES; i++)
+		if (!spare->present && warm->spares[i].present)
+			spare = &warm->spares[i];
 	how->warm = &warm->socket;
-	warm->started = true;
-	int rc = get_child(&warm->spare, how, ret_child, err);
+	int rc = get_child(spare, how, ret_child, err);
 	warm->broken = rc != 0;
 	return rc;
 }

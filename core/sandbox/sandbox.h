@@ -108,7 +108,7 @@ void sandbox_group_free(struct sandbox_group *group);
  */
 struct sandbox_warm;
 struct sandbox_warm *sandbox_warm_new(int socket);
-/* Prepares a spare of it, as sandbox_machine_prepare does. */
+/* Prepares spares of it, as sandbox_machine_prepare does: as many as runs took since this was last called, at most two. */
 void sandbox_warm_prepare(struct sandbox_warm *warm, struct sandbox_machine *machine);
 /* Whether the last copy succeeded; if not, the process must be replaced. */
 bool sandbox_warm_works(const struct sandbox_warm *warm);

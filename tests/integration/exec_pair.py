@@ -4,6 +4,7 @@ import fcntl
 
 from exec_devices import ALWAYS, start
 from exec_driver import *
+import exec_warm
 
 HEAD = "import os, socket, sys, time\npeer = socket.socket(fileno=int(os.environ['KETTLE_PEER_FD']))\n"
 # Asks for one byte, and reports whether it came.
@@ -270,6 +271,23 @@ def warm(folder):
         equal((warm_of(outcome), outcome["stdout"]["text"], outcome["solver"]["stdout"]["text"]), ((True, True), "['json']\n", "['csv']\n"))
 
 
+def warm_copies(folder):
+    """As many copies of an interpreter are ready as the last step took: one, or both of a referee and its solver"""
+    python = need_warm()
+    with Exec(folder) as x:
+        def copies():
+            """Children of inits that wait."""
+            return {child for pid in exec_warm.children(x.process.pid) if exec_warm.is_init(pid) for child in exec_warm.children(pid)}
+        both, one = (warm_pair(python, ["json"], ["json"]) for _ in range(2))
+        del one["solver"]["warm"]
+        for step, count in ((one, 1), (both, 2)):
+            passed(x.one(step))
+            poll(lambda: len(copies()) == count, "%d copies" % count)
+        ready = copies()
+        equal(warm_of(passed(x.one(both))), (True, True))
+        assert not ready & copies(), "a copy was not used"
+
+
 def warm_limits(folder):
     """Warm ones share their limit of memory, and are judged by their ends as others are"""
     python = need_warm()
@@ -343,4 +361,4 @@ def repeated(folder):
 
 if __name__ == "__main__":
     # A sanitizer's kettle-profile does not work in a sandbox.
-    sys.exit(main([apart, library, files, prepared, ends, limits, memory, warm, warm_limits, warm_room, cancelled, repeated] + [profiled] * (not sanitizer())))
+    sys.exit(main([apart, library, files, prepared, ends, limits, memory, warm, warm_copies, warm_limits, warm_room, cancelled, repeated] + [profiled] * (not sanitizer())))
