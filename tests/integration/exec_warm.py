@@ -265,6 +265,8 @@ def equality(folder):
     with Exec(folder) as server:
         for name, source in SCRIPTS.items():
             compare(server, name, source)
+        with open(os.path.join(SOURCE, "plugins", "languages", "py", "run.py")) as file:  # of which it has the code ready
+            compare(server, "run.py", file.read())
         equal(warnings(server), [])
 
 

@@ -514,11 +514,15 @@ builder_imports(const struct plan_builder *builder, const char *module)
 	return false;
 }
 
-/* The modules of the option `preload` that the task or the submission imports; NULL: the runs start cold. */
+/* The modules that a warm interpreter imports; NULL: the runs start cold. */
 static json_t *
 make_preload(const struct plan_builder *builder)
 {
+	/* Those of the standard library that Kettle's harness imports, as far as that takes long. */
+	static const char *const own[] = {"_ctypes", "_pickle", "array", "json", "mmap", "resource", "signal", "struct"};
 	json_t *list = member_true(builder->options, "warm") ? json_array() : NULL;
+	for (size_t i = 0; list && builder->solver && i < ARRAY_SIZE(own); i++)
+		json_array_append_new(list, json_string(own[i]));
 	json_array_each(json_object_get(builder->options, "preload"), module)
 		if (list && builder_imports(builder, json_string_value(module)))
 			json_array_append(list, (json_t *)module);

@@ -128,7 +128,7 @@ def begin_again(argv, environment):
 
 
 def prepare_again(scope):
-    """Sets the namespace of __main__ up; returns what to compile and its name, or a function and its arguments."""
+    """Sets the namespace of __main__ up; returns what prepare_main does, or a function and its arguments."""
     kind, word = main
     if not kind:
         return prepare_main(scope, word)

@@ -66,7 +66,7 @@
 #endif
 #define WARM_UNWRITTEN 120 /* the interpreter's own status for output that was lost */
 
-extern const char py_warm_text[], py_resume_text[], py_recipes_text[];
+extern const char py_warm_text[], py_resume_text[], py_recipes_text[], py_run_text[];
 
 /* Global, since excepthook has no argument of its own. */
 static struct {
@@ -169,7 +169,8 @@ run_script(void)
 	PyObject *first = PyTuple_GetItem(source, 0), *second = PyTuple_GetItem(source, 1);
 	if (PyCallable_Check(first))
 		return PyObject_CallObject(first, second);
-	PyObject *code = compile(first, second);
+	bool is_text = PyUnicode_Check(first) || PyBytes_Check(first);
+	PyObject *code = is_text ? compile(first, second) : (Py_INCREF(first), first);
 	Py_DECREF(source);
 	PyObject *result = code ? PyEval_EvalCode(code, scope, scope) : NULL;
 	Py_XDECREF(code);
@@ -445,9 +446,12 @@ warm_load(PyObject *names, int socket)
 {
 	static const char *const texts[] = {py_warm_text, py_resume_text, py_recipes_text};
 	static PyMethodDef alone = {"be_alone", be_alone, METH_O, NULL};
+	PyObject *run = PyBytes_FromString(py_run_text);
 	warm.scope = PyDict_New();
-	if (!warm.scope || PyDict_SetItemString(warm.scope, "__builtins__", PyEval_GetBuiltins()))
+	if (!warm.scope || !run || PyDict_SetItemString(warm.scope, "__builtins__", PyEval_GetBuiltins()) ||
+		PyDict_SetItemString(warm.scope, "RUN", run))
 		return NULL;
+	Py_DECREF(run);
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		PyObject *code = Py_CompileString(texts[i], "<kettle>", Py_file_input);
 		PyObject *result = code ? PyEval_EvalCode(code, warm.scope, warm.scope) : NULL;

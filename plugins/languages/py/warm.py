@@ -19,6 +19,7 @@ SHOWN_CACHE = "/job/" + CACHE  # the same folder as run.py names it
 # Said before each recipe and after the last one; ABSENT: the feature of the recipe before is not installed.
 NEXT, ABSENT = b"next\n", b"absent\n"
 private_cache = ""  # the folder where recipes compile
+run_code = compile(RUN, "<kettle>", "exec", 0, True)  # of run.py, which all runs of boards begin with
 fresh = False  # whether refresh() has run
 
 # Typical code of a script's start; @ is replaced by imports of loaded modules.
@@ -449,7 +450,7 @@ def settle(argv, environment):
 
 
 def prepare_main(scope, file):
-    """Sets the namespace of __main__ up as the interpreter does for a script; returns what to compile and its name."""
+    """Sets the namespace of __main__ up as the interpreter does for a script; returns what to compile, or its code, and its name."""
     file = os.path.abspath(file)
     builtins = scope["__builtins__"]
     loader = sys.modules["_frozen_importlib_external"].SourceFileLoader
@@ -457,7 +458,12 @@ def prepare_main(scope, file):
     scope.update(__name__="__main__", __doc__=None, __package__=None, __loader__=loader("__main__", file),
                  __spec__=None, __annotations__={}, __builtins__=builtins, __file__=file, __cached__=None)
     with open(file, "rb") as source:
-        return source.read(), file
+        text = source.read()
+    if text != RUN:
+        return text, file
+    import _imp
+    _imp._fix_co_filename(run_code, file)
+    return run_code, file
 
 
 class nowhere:
