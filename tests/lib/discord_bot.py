@@ -9,6 +9,7 @@ sys.path.insert(0, str(HERE.parent / "peers" / "discord"))
 
 import client  # noqa: E402  the fake's
 import kettle_test as kt  # noqa: E402
+import small_board  # noqa: E402
 
 CHANNELS = [{"name": "lobby"}, {"name": "submissions"}, {"name": "announcements"}, {"name": "boards", "type": "forum"},
             {"name": "operators"}]
@@ -33,9 +34,8 @@ def needed():
 
 
 def quick_board(scratch, name="vectors", *options):
-    """A board; its task's folder."""
-    scratch.run("leaderboard", "create", name, "--no-try", "--task", scratch.task(), *options)
-    return scratch.task()
+    """A board whose submissions take a moment."""
+    scratch.board(name, small_board.make(scratch.root / f"task-{name}"), *options)
 
 
 class Bot:
@@ -87,8 +87,13 @@ class Bot:
         status = self.server.wait(timeout=60)
         assert status == 0, f"status {status}: {self.log()}"
 
-    def script(self, name="naive", task="vectoradd_cpp", header=""):
-        return {"filename": f"{name}.cpp", "content": header + self.scratch.solution(name, task).read_text()}
+    def script(self):
+        """For a quick_board."""
+        return {"filename": "naive.cpp", "content": small_board.GOOD}
+
+    def solution(self):
+        """For a board of the shipped task."""
+        return {"filename": "naive.cpp", "content": self.scratch.solution().read_text()}
 
     def close(self):
         self.fake.close()

@@ -10,22 +10,6 @@ import small_board
 
 client = kt.peer_client("github")
 
-REAL_TASK = """\
-files:
-  - {name: eval.cpp, source: ../harness/eval.cpp}
-  - {name: harness.h, source: ../harness/harness.h}
-  - {name: utils.h, source: ../harness/utils.h}
-  - {name: task.h, source: task.h}
-  - {name: reference.h, source: reference.h}
-  - {name: submission.cpp, source: "@SUBMISSION@"}
-lang: cpp
-config: {sources: [eval.cpp, submission.cpp], compile_flags: [-O1], defines: {RANKED_SECONDS: '0.05', BENCHMARK_SECONDS: '0.05'}}
-tests: [{size: 7, seed: 5236}]
-benchmarks: [{size: 64, seed: 54352}]
-ranking_by: last
-"""
-
-
 def needed():
     """The interpreter of the fake; the whole test is skipped where there is none."""
     kt.needs("github")
@@ -105,15 +89,10 @@ class Remote:
 
     def real_board(self):
         """One of those that Kettle brings along."""
-        folder = self.scratch.root / "tasks"
-        for part in ("harness", "vectoradd_cpp"):
-            kt.copy_tree(kt.TASKS / part, folder / part)
-        (folder / "vectoradd_cpp" / "task.yml").write_text(REAL_TASK)
-        self.create("real", folder / "vectoradd_cpp")
+        self.create("real", self.scratch.task())
 
     def create(self, name, task):
-        self.scratch.run("leaderboard", "create", name, "--no-try", "--task", task,
-                         *(word for device in self.devices for word in ("--device", device)))
+        self.scratch.board(name, task, *(word for device in self.devices for word in ("--device", device)))
 
     def serve(self, **more):
         self.server = self.scratch.serve(**more)
@@ -122,19 +101,15 @@ class Remote:
     def submit(self, device, mode="test", solution=None, kind="correct"):
         """The identifier of a new submission; solution: one for the real board."""
         path = self.scratch.solution(solution, kind=kind) if solution else self.scratch.write("good.cpp", small_board.GOOD)
-        return self.scratch.json("submit", path, "-l", "real" if solution else "far", "-d", device, "-m", mode, "--no-wait")["id"]
-
-    def show(self, submission):
-        return self.scratch.json("submission", "show", submission)
+        return self.scratch.submit(path, "real" if solution else "far", mode, device=[device])
 
     def open_jobs(self, submission):
-        """How many jobs of it have no verdict yet: by the database, which costs less than a command each time."""
+        """How many jobs of it have no verdict yet."""
         return self.scratch.rows("SELECT count(*) FROM jobs WHERE submission = ? AND state IN ('queued', 'running')", submission)[0][0]
 
     def ended(self, submission):
         """The submission with its verdict."""
-        kt.poll(lambda: not self.open_jobs(submission), f"the verdict of {submission}")
-        return kt.poll(lambda: (found := self.show(submission))["done"] and found, f"the report of {submission}")
+        return self.scratch.ended(submission)
 
     def stop(self):
         self.server.terminate()

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What the integration tests share: TAP output, a scratch folder, the programs, and polling instead of sleeping."""
 import atexit
+import base64
 import contextlib
+import hashlib
 import importlib.util
 import json
 import os
@@ -20,6 +22,7 @@ import traceback
 
 import command_server
 import known_tools
+import owner_client
 import pythons
 import sizes
 from polling import BUSY, poll
@@ -57,7 +60,11 @@ def cuda_on_cpu(environment=None):
     return {"interpret": True, "env": dict(environment or {}, PYTHONPATH=str(SOURCE / "tests" / "peers" / "cuda_on_cpu"))}
 
 
-BOARDS = {}  # databases with one board, by all that decides what is in it
+BOARDS = pathlib.Path(known_tools.FOLDER, "boards")  # databases with one board, by all that decides what is in it
+SECTIONS = re.compile(r"^(?:languages|runners|devices|plugin_path):.*\n(?: .*\n)*", re.M)  # of a configuration, on which that depends
+
+
+LOST = (OSError, owner_client.Refused)  # what a call gets whose server ends, or has ended
 
 
 SEARCHED = set()  # calls of kettle at whose end LeakSanitizer has searched, by their words, options and status
@@ -163,6 +170,28 @@ class Scratch:
     def json(self, *args, status=0, **kwargs):
         return json.loads(self.run(*args, "--json", status=status, **kwargs).stdout)
 
+    def served(self):
+        """Whether a server of this test takes calls."""
+        return any(child.poll() is None and listens(f"{self.database}.sock", child.pid) for child in self.children)
+
+    def call(self, command, args=None, user=None):
+        """What a command line would print with --json, by the socket of the server that runs: for what a test needs and is not about."""
+        return owner_client.call(self.database, command, args or {}, user)
+
+    def submit(self, path, board, mode="ranked", user=None, **more):
+        """The number of a new submission of a file, by the socket."""
+        file = {"name": path.name, "base64": base64.b64encode(path.read_bytes()).decode()}
+        return self.call("submit", {"leaderboard": board, "mode": mode, "file": file, **more}, user)["id"]
+
+    def ended(self, submission):
+        """The submission once it has its verdict, as an admin sees it; by the socket."""
+        last = 0
+        while True:  # it may run again, and have had one before
+            last = owner_client.until(self.database, {"submission": submission}, "submission.done", last)["seq"]
+            found = self.call("submission.show", {"id": submission})
+            if found["done"]:
+                return found
+
     def start(self, *args, env=None, before=None, local=False):
         """Starts kettle in the background with its output in files; before: called in its process before it is executed; local: as run."""
         if self.remote and not local:
@@ -185,10 +214,10 @@ class Scratch:
         poll(up, "the server's socket")
         return self.remote.started(child) if self.remote else child
 
-    def paused(self, name, env=None):
+    def paused(self, name):
         """A device as it is listed, once its first unit takes no jobs, and jobs wait for it."""
         def find():
-            device = next(device for device in self.json("device", "list", "--known", env=env) if device["name"] == name)
+            device = next(device for device in self.call("device.list", {"known": True}) if device["name"] == name)
             return device["units"][0]["state"] == "paused" and "waits" in device and device
         return poll(find, "a unit that pauses")
 
@@ -221,24 +250,33 @@ class Scratch:
         return self.write("endless.cpp", '#include "task.h"\n#include <unistd.h>\n\nvoid\ncustom_kernel(const input_t &, output_t &)\n'
                           "{\n\tfor (;;)\n\t\tpause();\n}\n")
 
-    def board(self, name="arena", task="vectoradd_cpp", *options):
+    def board(self, name="arena", task="vectoradd_cpp", *options, env=None):
         """A board without submissions, of a shipped task or of one in a folder. A new database is a copy of one that an earlier test
         made in the same way."""
         folder = self.task(task)
-        made = (name, folder.name, options, self.config.read_text().replace(str(self.root), ""),
-                *(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()))
+        made = self.made(name, folder, options)
         new = not self.remote and not self.database.exists()
-        if new and made in BOARDS:
+        if new and made.exists():
             self.database.parent.mkdir(0o700)
-            self.database.write_bytes(BOARDS[made])
+            shutil.copyfile(made, self.database)
             self.database.chmod(0o600)
             with contextlib.closing(sqlite3.connect(self.database)) as copy, copy:
                 copy.execute("DELETE FROM settings WHERE key IN ('remote_place', 'remote_prefix')")
             return name
-        self.run("leaderboard", "create", name, "--no-try", "--task", folder, *options)
+        self.run("leaderboard", "create", name, "--no-try", "--task", folder, *options, env=env)
         if new:
-            BOARDS[made] = self.database.read_bytes()
+            made.parent.mkdir(exist_ok=True)
+            part = shutil.copyfile(self.database, made.with_name(self.root.name))
+            part.rename(made)
         return name
+
+    def made(self, name, folder, options):
+        """Where a database with this board alone is, if one was made."""
+        text = re.sub(r"127\.0\.0\.1:\d+", "", "".join(SECTIONS.findall(self.config.read_text())))
+        parts = [str(BUILD), name, folder.name, *options, text.replace(str(self.root), "").replace(self.root.name, "").replace(str(STATE), "")]
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            parts += [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
+        return BOARDS / hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def remains(self):
         """Processes that still work below this folder (by their arguments or working folder)."""

@@ -114,8 +114,8 @@ class RemoteRunners:
         self.github.repo("ada/far", folder, secrets={"KETTLE_KEY": self.key}, machines=self.slots)
         self.scratch.run("runner", "init", "slurm", self.shared, env=self.env)
         for board, text in (("b", small_board.TASK), ("brief", small_board.BRIEF)):
-            self.scratch.run("leaderboard", "create", board, "--no-try", "--task", small_board.make(self.scratch.root / board, text),
-                             *(word for device in DEVICES for word in ("--device", device)), env=self.env)
+            self.scratch.board(board, small_board.make(self.scratch.root / board, text), *(word for device in DEVICES for word in ("--device", device)),
+                               env=self.env)
 
     def __enter__(self):
         return self
@@ -136,16 +136,13 @@ class RemoteRunners:
     def serve(self, **more):
         self.server = self.scratch.serve(env={**self.env, **more})
 
-    def submit(self, device, code=GOOD, mode="test", board="b", status=0):
-        """The number of a submission that was accepted; None: it was not (where any status is allowed)."""
-        path = self.scratch.write(f"given-{device}.cpp", code)
-        done = self.scratch.run("submit", path, "--leaderboard", board, "--device", device, "--mode", mode, "--no-wait", "--json",
-                                status=status, env=self.env)
-        return json.loads(done.stdout)["id"] if done.returncode == 0 else None
+    def submit(self, device, code=GOOD, mode="test", board="b"):
+        """The number of a submission that was accepted."""
+        return self.scratch.submit(self.scratch.write(f"given-{device}.cpp", code), board, mode, device=[device])
 
     def heard(self, runner):
         """Whether the engine knows of all jobs on this side that they run."""
-        jobs = self.scratch.json("runner", "status", runner, env=self.env)["jobs"]
+        jobs = self.scratch.call("runner.status", {"name": runner})["jobs"]
         return jobs and all(job["state"] == "running" for job in jobs)
 
     def ended(self):

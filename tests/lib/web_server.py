@@ -142,6 +142,8 @@ class Web:
         assert status == 0, f"status {status}: {self.log()}"
 
     def token(self, user=None, name="test"):
+        if self.server and self.server.poll() is None:
+            return self.scratch.call("token.create", {"name": name}, user)["token"]
         return self.scratch.json(*(("--user", user) if user else ()), "token", "create", name)["token"]
 
     # ---- requests ----
