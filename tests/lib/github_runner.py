@@ -24,7 +24,7 @@ def archive(folder):
     """What stands for the archive of `make portable-exec`: the kettle-exec of this build, with the state that all tests share."""
     program = folder / "kettle-exec-0" / "bin" / "kettle-exec"
     program.parent.mkdir(parents=True)
-    program.write_text(f'#!/bin/sh\nexec {os.environ.get("KETTLE_EXEC", kt.EXEC)} --state {kt.STATE / "exec"} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {kt.FAR_EXEC} --state {kt.STATE / "exec"} "$@"\n')
     program.chmod(0o755)
     path = folder / "kettle-exec.tar.xz"
     with tarfile.open(path, "w:xz") as file:

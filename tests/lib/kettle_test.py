@@ -34,6 +34,7 @@ SOURCE = pathlib.Path(os.environ.get("top_srcdir", pathlib.Path(__file__).parent
 BUILD = pathlib.Path(os.environ.get("top_builddir", ".")).resolve()
 KETTLE = BUILD / "kettle"
 EXEC = BUILD / "kettle-exec"
+FAR_EXEC = os.environ.get("KETTLE_FAR_EXEC") or os.environ.get("KETTLE_EXEC") or str(EXEC)  # of machines that runners reach
 TASKS = SOURCE / "tasks"
 
 
@@ -135,6 +136,7 @@ class Scratch:
         # wait for the devices of all others.
         self.write(".config/kettle/exec.yml", json.dumps({"locks": str(self.root / "kettle" / "locks"), **EXEC_SETTINGS}))
         self.children = []
+        self.before, self.as_made = "", None  # the name of the database that boards alone have made, and its state then
         self.remote = command_server.CommandServer(self) if command_server.WANTED else None
 
     def own_state(self):
@@ -251,29 +253,38 @@ class Scratch:
                           "{\n\tfor (;;)\n\t\tpause();\n}\n")
 
     def board(self, name="arena", task="vectoradd_cpp", *options, env=None):
-        """A board without submissions, of a shipped task or of one in a folder. A new database is a copy of one that an earlier test
-        made in the same way."""
+        """A board without submissions, of a shipped task or of one in a folder. A database with nothing but such boards is a copy of one
+        that an earlier test made in the same way."""
         folder = self.task(task)
+        used = pathlib.Path(f"{self.database}-wal").exists() or any(child.poll() is None for child in self.children)
+        alone = not self.remote and not used and self.as_made == self.database_state()
         made = self.made(name, folder, options)
-        new = not self.remote and not self.database.exists()
-        if new and made.exists():
-            self.database.parent.mkdir(0o700)
+        if alone and made.exists():
+            self.database.parent.mkdir(0o700, exist_ok=True)
             shutil.copyfile(made, self.database)
             self.database.chmod(0o600)
             with contextlib.closing(sqlite3.connect(self.database)) as copy, copy:
                 copy.execute("DELETE FROM settings WHERE key IN ('remote_place', 'remote_prefix')")
-            return name
-        self.run("leaderboard", "create", name, "--no-try", "--task", folder, *options, env=env)
-        if new:
+        else:
+            self.run("leaderboard", "create", name, "--no-try", "--task", folder, *options, env=env)
+        if alone and not made.exists():
             made.parent.mkdir(exist_ok=True)
             part = shutil.copyfile(self.database, made.with_name(self.root.name))
             part.rename(made)
+        if alone:
+            self.before, self.as_made = made.name, self.database_state()
         return name
 
+    def database_state(self):
+        """Another one after each change; None: there is no database."""
+        return hashlib.sha256(self.database.read_bytes()).hexdigest() if self.database.exists() else None
+
     def made(self, name, folder, options):
-        """Where a database with this board alone is, if one was made."""
+        """Where a database with this board, and those before it, is, if one was made."""
         text = re.sub(r"127\.0\.0\.1:\d+", "", "".join(SECTIONS.findall(self.config.read_text())))
-        parts = [str(BUILD), name, folder.name, *options, text.replace(str(self.root), "").replace(self.root.name, "").replace(str(STATE), "")]
+        for own in (str(self.root), self.root.name, str(STATE)):
+            text = text.replace(own, "")
+        parts = [str(BUILD), self.before, name, folder.name, *options, text]
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             parts += [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
         return BOARDS / hashlib.sha256(json.dumps(parts).encode()).hexdigest()

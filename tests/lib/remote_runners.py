@@ -33,7 +33,7 @@ class RemoteRunners:
         self.key = base64.b64encode(os.urandom(32)).decode()
         self.key_file = scratch.write("kettle.key", self.key + "\n")
         self.key_file.chmod(0o600)
-        self.program = scratch.write("far-exec", f"#!/bin/sh\nexec '{kt.EXEC}' --config '{scratch.root}/.config/kettle/exec.yml' "
+        self.program = scratch.write("far-exec", f"#!/bin/sh\nexec '{kt.FAR_EXEC}' --config '{scratch.root}/.config/kettle/exec.yml' "
                                      f"--state '{scratch.state}' \"$@\"\n")
         self.program.chmod(0o755)
         try:
@@ -100,7 +100,7 @@ class RemoteRunners:
         self.closes.append(self.ssh.close)
         state = self.scratch.root / "ssh" / "state"
         kt.known_tools.give(state)
-        program = self.scratch.write("ssh/kettle-exec", f"#!/bin/sh\nexec '{kt.EXEC}' \"$@\" --config "
+        program = self.scratch.write("ssh/kettle-exec", f"#!/bin/sh\nexec '{kt.FAR_EXEC}' \"$@\" --config "
                                      f"'{self.scratch.root}/.config/kettle/exec.yml' --state '{state}'\n")
         program.chmod(0o755)
         return "SSH", {"lease_s": 5}, {"runner": "ssh", "options": {"host": "far", "exec": str(program), "flags": ["-F", str(self.ssh.client)]}}

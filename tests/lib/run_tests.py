@@ -123,12 +123,14 @@ class Build:
         self.kind = "tsan" if "thread" in flags else "asan" if "address" in flags else "plain"
         self.python = values["PYTHON"]
         self.programs = {name: values[name].split() for name in names[2:]}
-        # ThreadSanitizer cannot follow a clone into namespaces: its build takes the kettle-exec of the plain one.
+        # ThreadSanitizer cannot follow a clone into namespaces: its build takes the kettle-exec of the plain one. That of
+        # AddressSanitizer takes it for the far sides of runners, where only the runner is on trial.
         self.kettle_exec = os.environ.get("KETTLE_EXEC")
 
     def environment(self):
         tsan = f"suppressions={SOURCE}/tests/tsan.supp {os.environ.get('TSAN_OPTIONS', '')}"
-        given = {"KETTLE_EXEC": self.kettle_exec} if self.kind == "tsan" and self.kettle_exec else {}
+        names = {"tsan": "KETTLE_EXEC", "asan": "KETTLE_FAR_EXEC"}
+        given = {names[self.kind]: self.kettle_exec} if self.kind in names and self.kettle_exec else {}
         if self.python:  # found first: what kettle-exec asks for python3 a hundred times is not a script that looks for one
             given["PATH"] = f"{os.path.dirname(self.python)}:{os.environ.get('PATH', os.defpath)}"
         return dict(os.environ, top_srcdir=str(SOURCE), top_builddir=str(self.folder), PYTHON=self.python, TSAN_OPTIONS=tsan, **given)

@@ -27,7 +27,7 @@
 #include "unit/scratch.h"
 
 #define BEGIN_UTC_MS INT64_C(1590000000000) /* before any file is made, so that none is old */
-#define CASES 250                           /* of the gate, for each side */
+#define CASES 100                           /* of the gate, for each side */
 #define CASES_ALL 4000                      /* of everything */
 #define CANCELLED_MS 15000                  /* after which nothing of a job runs there, where all is well */
 #define TRACE_MAX (1u << 20)

@@ -414,8 +414,8 @@ each_page(bool full, bool user)
 	for (const struct site_page *const *part = site_parts; *part; part++)
 		for (const struct site_page *page = *part; page->path; page++)
 			for (unsigned variant = 0; variant < (full ? VARIANTS : 1); variant++)
-				if (page->template)
-					try_page(page, (struct filling){full, variant, 0}, user || page->needs_user || page->form.command);
+				if (page->template && (user || !(page->needs_user || page->form.command)))
+					try_page(page, (struct filling){full, variant, 0}, user);
 }
 
 static void
