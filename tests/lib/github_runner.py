@@ -10,6 +10,7 @@ import small_board
 
 client = kt.peer_client("github")
 
+
 def needed():
     """The interpreter of the fake; the whole test is skipped where there is none."""
     kt.needs("github")

@@ -63,8 +63,6 @@ def cuda_on_cpu(environment=None):
 
 BOARDS = pathlib.Path(known_tools.FOLDER, "boards")  # databases with one board, by all that decides what is in it
 SECTIONS = re.compile(r"^(?:languages|runners|devices|plugin_path):.*\n(?: .*\n)*", re.M)  # of a configuration, on which that depends
-
-
 LOST = (OSError, owner_client.Refused)  # what a call gets whose server ends, or has ended
 
 
