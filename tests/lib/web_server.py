@@ -117,6 +117,7 @@ class Web:
         section = {"listen": "127.0.0.1:0" if port else f"unix:{self.socket}", "url": "http://kettle.test", **options}
         scratch.config.write_text(scratch.config.read_text() + f"frontends: {{cli: {{}}, web: {json.dumps(section)}}}\n")
         self.env, self.server, self.port, self.tls = env, None, None, "certificate" in options
+        self.tokens = {}  # of do()
 
     def start(self):
         self.server = self.scratch.serve(env=self.env)
@@ -145,6 +146,12 @@ class Web:
         if self.server and self.server.poll() is None:
             return self.scratch.call("token.create", {"name": name}, user)["token"]
         return self.scratch.json(*(("--user", user) if user else ()), "token", "create", name)["token"]
+
+    def do(self, command, args=None, user=None):
+        """A command of a user, or of an admin, by HTTP."""
+        if user not in self.tokens:
+            self.tokens[user] = self.token(user, "of the test")
+        return self.call(command, args, token=self.tokens[user])
 
     # ---- requests ----
 
