@@ -45,6 +45,9 @@ def patch(torch):
             if id(value) in makers:
                 setattr(module, name, by_keyword(value))
     torch.Generator = Generator
+    # Torch's own also tells its compilers, and imports them for that, which takes seconds.
+    torch.use_deterministic_algorithms = functools.wraps(torch.use_deterministic_algorithms)(
+        lambda mode, *, warn_only=False: torch._C._set_deterministic_algorithms(mode, warn_only=warn_only))
     torch.set_default_device = functools.wraps(torch.set_default_device)(
         lambda device, set_default_device=torch.set_default_device: set_default_device(placed(device)))
     for kind in (torch.Tensor, torch.nn.Module):
