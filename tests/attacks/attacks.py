@@ -37,6 +37,7 @@ import termios
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lib"))
+import classes  # noqa: E402
 import known_tools  # noqa: E402
 import watch  # noqa: E402
 import pythons  # noqa: E402
@@ -365,7 +366,7 @@ def run_attack(bench, attack):
 
 def chosen(attacks):
     """What this process runs: all of them, or with ./quickstart test the first of each class."""
-    return sizes.part(sizes.one_of_each(attacks, lambda attack: re.split("[;,(]", attack.head["class"])[0].strip()))
+    return sizes.part(sizes.one_of_each(attacks, lambda attack: classes.head_of(attack.head["class"])))
 
 
 def protections():

@@ -33,8 +33,8 @@ from attacks import pythons
 HONEST = {"py": "from attack import honest as custom_kernel\n",
     "single": "from attack import honest as custom_kernel\n",
     "field": "from attack import honest\n\ndef custom_kernel(data):\n    return honest(data[0])\n"}
-# Those that only wait need nothing of the machine.
-AT_A_TIME, WAITING_AT_A_TIME = 4, 12
+# Beside each group runs an honest one. Those that only wait need nothing of the machine.
+AT_A_TIME, WAITING_AT_A_TIME = 8, 12
 LIMITS = {"wall": 8, "memory": 512 << 20, "processes": 128, "disk": 128 << 20, "shm": 64 << 20}
 FIRST_LIMITS = dict(LIMITS, wall=570)
 # What kettle-exec hears and says also goes into files, by the name that RECORD has.

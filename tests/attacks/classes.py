@@ -2,7 +2,7 @@
 """The classes of attacks on boards in Python, and what tries each: files of py/ by their names, others by their paths, with the
 test in them where there is one. `classes.py` prints them with the number of their cases. unit/attack_classes checks that it is so:
 that all are there, that each file of py/ is in a class, and that nothing else is claimed. The gate runs the first file of py/ of
-each class; what has none is in the gate by itself."""
+each class, but for those of IN_CPP; what has none is in the gate by itself."""
 import glob
 import os
 import re
@@ -88,6 +88,12 @@ CLASSES = {
     "service: the task or the machine is blamed": "blames_by_words accuses_and_stays breaks_task fills_scratch limits_of_harness",
 }
 
+# What tries the sandbox alone, which is the same for all languages: the gate tries it in C++, by these files of cpp/. That a warm
+# interpreter's copy has the rights and limits of a fresh process finds integration/exec_warm.
+IN_CPP = {"files_of_machine": "machine_facts", "fork_bomb": "fork_bomb", "memory_flood": "memory_flood", "network": "network",
+          "preload": "preload", "privileges": "setuid", "shared_memory": "shared_memory_left", "side_doors": "system_calls",
+          "stopped_children": "daemon_holds_pipes"}
+
 
 def files():
     """Names of the files of py/."""
@@ -107,9 +113,24 @@ def cases(what):
 
 
 def first_files():
-    """Of each class the first file of py/, if it has one."""
+    """Of each class the first file of py/, if it has one, and the gate has it not in C++."""
     firsts = (next((one for one in what.split() if "/" not in one), None) for what in CLASSES.values())
-    return {one for one in firsts if one}
+    return {one for one in firsts if one and one not in IN_CPP}
+
+
+def head_of(words):
+    """Of what a file of cpp/ has as its class: the gate has the first one of each."""
+    return re.split("[;,(]", words)[0].strip()
+
+
+def first_in_cpp():
+    """The names of these."""
+    firsts = {}
+    for path in sorted(glob.glob(os.path.join(HERE, "cpp", "*.cpp"))):
+        with open(path, encoding="utf-8") as file:
+            words = re.search(r"^// class: +(.*)", file.read(), re.M)[1]
+        firsts.setdefault(head_of(words), os.path.basename(path)[:-4])
+    return set(firsts.values())
 
 
 def faults():
@@ -118,6 +139,9 @@ def faults():
     own = [one for one in listed if "/" not in one]
     found = [f"{name} is in no class" for name in files() if name not in own]
     found += [f"there is no file {name}" for name in own if name not in files()]
+    firsts = first_in_cpp()
+    found += [f"the gate has no cpp/{name}" for name in IN_CPP.values() if name not in firsts]
+    found += [f"{name} of IN_CPP is the first of no class" for name in IN_CPP if name not in {what.split()[0] for what in CLASSES.values()}]
     found += [f"{one} is listed twice" for one in sorted(set(listed)) if listed.count(one) > 1]
     for one in listed:
         path, _, function = one.partition(":")
