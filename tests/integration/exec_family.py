@@ -340,7 +340,7 @@ def leftovers(folder):
 def without(folder):
     """Without warm processes all of it works the same"""
     with Exec(folder) as server:
-        wanted = {name: parts(go(server, SCRIPTS[name])) for name in ("statuses", "pools")}
+        wanted = {name: parts(go(server, SCRIPTS[name])) for name in ("state of -c", "state of a script")}
     with Exec(folder, config={"warm": {"processes": 0}}) as server:
         for name, lines in wanted.items():
             outcome = go(server, SCRIPTS[name])

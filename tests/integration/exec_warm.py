@@ -126,17 +126,16 @@ source, target = torch.arange(16.0), torch.empty(16)
 twice[(1,)](source, target, BLOCK=16)
 print(target)
 """
+# Of libraries those that were imported before.
 RANDOM = """
-import random
+import random, sys
 print(random.random())
-try:
+if "numpy" in sys.modules:
     import numpy
     print(numpy.random.rand(), numpy.random.default_rng().random())
-except ImportError: pass
-try:
+if "torch" in sys.modules:
     import torch
     print(torch.rand(1), torch.initial_seed())
-except ImportError: pass
 import tempfile, multiprocessing
 print(tempfile.mktemp())
 print(bytes(multiprocessing.current_process().authkey).hex())
