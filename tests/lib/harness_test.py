@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: MIT
 """For tests of the harness of Python boards by itself, without sandbox or engine: it can be imported, and tests are functions."""
+import atexit
+import functools
+import importlib.util
 import os
 import pathlib
+import py_compile
+import shutil
 import sys
+import tempfile
 import traceback
 
 import pythons
@@ -10,6 +16,26 @@ import pythons
 HARNESS = pathlib.Path(os.environ.get("top_srcdir", pathlib.Path(__file__).parents[2])).resolve() / "tasks" / "harness"
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HARNESS))
+
+
+@functools.cache
+def compiled():
+    """The harness's modules as interpreters keep them, by the names of their sources."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="kettle-compiled-"))
+    atexit.register(shutil.rmtree, folder)
+    mode = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    return {file.name: py_compile.compile(file, folder / f"{file.stem}.pyc", doraise=True, invalidation_mode=mode) for file in HARNESS.glob("*.py")}
+
+
+def copy_harness(folder, other):
+    """Puts the harness into a folder, with what interpreters would compile anew of it in each; other: texts of files that are different."""
+    (folder / "__pycache__").mkdir()
+    for file in HARNESS.glob("*.py"):
+        if file.name in other:
+            (folder / file.name).write_text(other[file.name])
+        else:
+            shutil.copy(file, folder)
+            shutil.copy(compiled()[file.name], importlib.util.cache_from_source(folder / file.name))
 
 
 def raises(kind, function, *args):
