@@ -204,13 +204,15 @@ add_step(struct verdict_builder *builder, const struct plan_step *step)
 	struct step_result judged;
 	const struct outcome *outcome = completion_outcome(builder->completion, step->id);
 	step_result_read(builder->language, builder->task, step, outcome, &judged);
+	/* Nothing depends on it, so its failure explains nothing. */
+	if (step->optional && judged.state != VERDICT_PASSED)
+		judged.state = VERDICT_SKIPPED;
 	/* Runs know each other's times, by the files that they share: no claim of a later run discards them. */
 	if (judged.claimed && builder->timed && outcome && outcome->state == OUTCOME_FAILED)
 		judged.retry = false;
 	builder->timed = builder->timed || has_times(outcome);
 	builder->ranked = builder->ranked || strcmp(step->mode, "leaderboard") == 0;
-	if (!step->optional)
-		take_state(builder, step, &judged);
+	take_state(builder, step, &judged);
 	take_score(builder, &judged, step->secret);
 	if (outcome && judged.state != VERDICT_SKIPPED)
 		add_entry(builder, step, outcome, &judged);

@@ -282,6 +282,8 @@ sandbox_warm_prepare(struct sandbox_warm *warm, struct sandbox_machine *machine)
 			make_spare(spare, machine);
 		warm->broken = warm->broken || !spare->present;
 	}
+	for (size_t i = warm->wanted > 1 ? warm->wanted : 1; i < WARM_SPARES; i++)
+		drop_spare(&warm->spares[i]);
 }
 
 bool

@@ -4,6 +4,8 @@
 
 #include "session/plugin_host.h"
 
+#include <pthread.h>
+
 #include "base/base.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -508,8 +510,11 @@ host_follow(const struct kettle_host *table, const struct kettle_subscription *g
 static const json_t *
 host_commands(const struct kettle_host *table)
 {
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	struct core *core = host_of(table)->core;
+	(void)pthread_mutex_lock(&lock);
 	core->commands = core->commands ? core->commands : command_data(core->setup.commands);
+	(void)pthread_mutex_unlock(&lock);
 	return core->commands;
 }
 

@@ -58,6 +58,15 @@ def optional(folder):
                 equal({name: outcomes[name]["state"] for name in ways}, {name: state for name, (_, state) in ways.items()})
                 equal({name for name in ways if outcomes[name]["cached"]}, {"passes"} if again else set())
                 equal((outcomes["r"]["state"], outcomes["r"]["stdout"]["text"]), ("passed", "fails\npasses\nspins\n3\n"))
+        # What leaves nothing stands for what it had itself; what was skipped stops the rest, and what is missing is left out.
+        first = dict(shell("mkdir out/x; echo first > out/x/y"), id="a", kind="prepare", outputs=["x"])
+        empty = dict(shell("rm -r out/x; exit 1"), id="b", kind="prepare", optional=True, outputs=["x"], inputs={"out/x": {"step": "a", "output": "x"}})
+        takes = dict(shell("cat in/y; [ ! -e z ]"), id="r", kind="run", inputs={"in": {"step": "b", "output": "x"}, "z": {"step": "b", "output": "x/z"}})
+        equal(x.outcomes("j", [first, empty, dict(takes, inputs={"in": takes["inputs"]["in"]})])["r"]["stdout"]["text"], "first\n")
+        part = dict(empty, argv=["sh", "-c", "echo more >> out/x/y; exit 1"])
+        equal(x.outcomes("j", [first, part, takes])["r"]["stdout"]["text"], "first\nmore\n")
+        outcomes = x.outcomes("j", [dict(first, argv=["false"]), part, takes])
+        equal([outcomes[one]["state"] for one in "abr"], ["failed", "skipped", "skipped"])
         equal(x.close(), 0)
     with Exec(folder) as x:
         for step in (dict(shell("true"), id="s", kind="run"), dict(shell("true"), id="s", kind="build", cache=True, shared=True)):
@@ -278,7 +287,7 @@ def memory(folder):
 
 
 def starved(folder):
-    """A build that the machine leaves no time has its wall time once more, five times altogether; a run has not"""
+    """A build that the machine leaves no time has its wall time once more, five times altogether; a run, or an optional step, has not"""
     busy = "import os, sys\nos.sched_setaffinity(0, {int(sys.argv[1])})\nprint(flush=True)\nwhile True: pass\n"
     children = [subprocess.Popen([sys.executable, "-c", busy, str(core)], stdout=subprocess.PIPE)
                 for core in sorted(os.sched_getaffinity(0))]
@@ -292,6 +301,7 @@ def starved(folder):
             # Its processes begin some time after its limit does.
             assert outcome["wall_ns"] > 1e9, outcome
             equal(x.one(shell("sleep 60", kind="run", device=1, limits={"wall": 0.3}))["limit"], "wall")
+            equal(x.one(shell("sleep 1.5", kind="prepare", optional=True, limits={"wall": 1}))["limit"], "wall")
     finally:
         for child in children:
             child.kill()

@@ -2,8 +2,8 @@
 /* One job: its unit, its plan, the order of its steps, its end. */
 /*
  * Theory of operation. job_advance looks at the steps in the order of the plan and begins each step that can begin: the
- * steps that it needs have passed, and, unless it is a build, no prepare or run step before it is still to come. It is
- * called at the start and by each step that ends; a recursive call only makes it repeat its loop. When all steps have
+ * steps that it needs have passed, or ended where they are optional, and, unless it is a build, no prepare or run step
+ * before it is still to come. It is called at the start and by each step that ends; a recursive call only makes it repeat its loop. When all steps have
  * ended, the job is reported and its folders are removed; the job stays in the list until they are gone. A lost job is
  * reported at once. It stays in the list, silent, until its last process has ended, so that its device stays locked
  * until then.
@@ -431,6 +431,14 @@ struct dependency {
 	const struct step *stops; /* a step that has ended without passing; NULL: none */
 };
 
+/* Whether a step that has ended stops those that need it. */
+static bool
+stops(const struct step *step)
+{
+	bool optional = step->plan->shared || (step->plan->optional && step->state != STEP_SKIPPED);
+	return step->state != STEP_PASSED && !optional;
+}
+
 /* Looks at `needs`, and at the steps whose outputs are inputs. */
 static struct dependency
 needs_of(const struct job *job, const struct step *step)
@@ -440,7 +448,7 @@ needs_of(const struct job *job, const struct step *step)
 		const struct step *other = &job->steps[step->plan->needs[i] - job->line.plan.steps];
 		if (other->phase != STEP_ENDED)
 			need.open = true;
-		else if (other->state != STEP_PASSED && !other->plan->shared && !other->plan->optional && !need.stops)
+		else if (stops(other) && !need.stops)
 			need.stops = other;
 	}
 	return need;

@@ -139,7 +139,9 @@ enum process_stream { PROCESS_STDOUT, PROCESS_STDERR, PROCESS_RESULT, PROCESS_ST
 struct process_config {
 	struct sandbox_config sandbox; /* fds: without 0, 1, 2 and the result channel */
 	struct sandbox *prepared;      /* a sandbox in which the run may start; taken; NULL: none */
-	uint64_t wall_ns; /* extended for a process with a nice value while other processes leave its cores no time */
+	uint64_t wall_ns;
+	bool
+		waits; /* the wall time of a process with a nice value is extended while other processes leave its cores no time */
 	uint64_t output_limit;
 	struct result *result; /* NULL: there is no result channel (STEP_FD_RESULT); borrowed until the end */
 };
@@ -600,7 +602,7 @@ void step_files_restore(void *step);
 void step_files_check_gpus(void *step);
 /* Makes the folders of the step's processes again. */
 void step_files_reset(void *step);
-/* Collects artifacts (and outputs, if the step passed), stores a build, removes the folders of the processes. */
+/* Collects artifacts (and outputs, if they count), stores a build, removes the folders of the processes. */
 void step_files_collect(void *step);
 
 /* ---- launch.c: starts the processes of a step, with their view, environment and limits ---- */

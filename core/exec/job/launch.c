@@ -576,6 +576,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		.sandbox.machine = exec->machine,
 		.sandbox.warm = warm_sandbox(process->warm.process),
 		.wall_ns = process->limits.wall,
+		.waits = !step->plan->optional,
 		.output_limit = process->limits.output,
 		.result = find_channel(step, index),
 	};

@@ -413,7 +413,7 @@ process_start(struct process *process, uv_loop_t *loop, const struct process_con
 	(void)uv_timer_init(loop, &process->lost);
 	process->wall.data = process->lost.data = process;
 	process->handles = 2;
-	if (config->sandbox.nice > 0) {
+	if (config->waits && config->sandbox.nice > 0) {
 		const struct cores cores = {(int *)config->sandbox.cores, config->sandbox.cores_count};
 		cores_join(&process->yields, &cores);
 		(void)had_its_turn(process, 0);

@@ -70,7 +70,7 @@ mode_of(const struct plan_process *process, const char *path)
 	return strncmp(program, "./", 2) == 0 && strcmp(program + 2, path) == 0 ? 0755 : 0644;
 }
 
-/* The step whose output the input is; it has passed. */
+/* The step whose output the input is; it has ended. */
 static const struct step *
 source_of(const struct job *job, const struct plan_input *input)
 {
@@ -78,8 +78,8 @@ source_of(const struct job *job, const struct plan_input *input)
 }
 
 /*
- * Links an output of another step. If that step did not leave the file, the step is at fault, not the machine:
- * step->failure.fault.
+ * Links an output of another step. If that step did not leave the file and is not optional, the step is at fault, not
+ * the machine: step->failure.fault.
  */
 static int
 link_output(struct step *step, const struct plan_input *input, const char *to, const char *as, bool link)
@@ -87,6 +87,8 @@ link_output(struct step *step, const struct plan_input *input, const char *to, c
 	const struct step *source = source_of(step->job, input);
 	struct kettle_error error = {0};
 	int rc = collect_outputs_link(&source->files.outputs, source->files.kept, input->output, to, as, link, &error);
+	if (rc == KETTLE_ENOENT && source->plan->optional)
+		return 0;
 	if (rc == KETTLE_ENOENT)
 		(void)kettle_fail(&step->failure.fault, rc, "The input `%s` is `%s` of step `%.64s`, which did not write it.",
 			input->path, input->output, source->plan->id);
@@ -110,11 +112,26 @@ make_cache_input(struct step *step, const struct plan_input *input)
 	return rc;
 }
 
-/* Whether it is of an optional step that has left no outputs. */
+/*
+ * Finds the step that an input comes from. In place of an optional step that has left nothing, that is the one whose
+ * output it had itself in that place; false: there is none.
+ */
 static bool
-has_left_nothing(const struct job *job, const struct plan_input *input)
+find_source(const struct job *job, struct plan_input *input)
 {
-	return input->step && input->step->optional && source_of(job, input)->files.outputs.count == 0;
+	while (input->step && input->step->optional && source_of(job, input)->files.outputs.count == 0) {
+		const struct plan_process *process = &input->step->processes[0];
+		const struct plan_input *own = NULL;
+		for (size_t i = 0; i < process->inputs_count; i++) {
+			const char *place = path_below(process->inputs[i].path, "out");
+			own = place && *place && strcmp(place + 1, input->output) == 0 ? &process->inputs[i] : own;
+		}
+		if (!own)
+			return false;
+		input->step = own->step;
+		input->output = own->output;
+	}
+	return true;
 }
 
 static int
@@ -128,16 +145,15 @@ make_folder(struct step *step, const struct step_process *process)
 		rc = file_mkdirs(home, 0700, &step->failure.error);
 	}
 	for (size_t i = 0; rc == 0 && i < process->plan->inputs_count; i++) {
-		const struct plan_input *input = &process->plan->inputs[i];
-		const struct step *source = input->step ? source_of(job, input) : NULL;
-		if (shared_is_missing(job, input) || shared_is_shown(step, input) || has_left_nothing(job, input))
+		struct plan_input input = process->plan->inputs[i];
+		if (!find_source(job, &input) || shared_is_missing(job, &input) || shared_is_shown(step, &input))
 			continue;
-		if (source && jit_is_input(process, input->path))
-			rc = make_cache_input(step, input);
-		else if (source)
-			rc = link_output(step, input, process->dir, input->path, may_link(step));
+		if (input.step && jit_is_input(process, input.path))
+			rc = make_cache_input(step, &input);
+		else if (input.step)
+			rc = link_output(step, &input, process->dir, input.path, may_link(step));
 		else
-			rc = write_contents(job, &input->contents, process->dir, input->path, mode_of(process->plan, input->path),
+			rc = write_contents(job, &input.contents, process->dir, input.path, mode_of(process->plan, input.path),
 				&step->failure.error);
 	}
 	return rc;
@@ -202,12 +218,13 @@ digest_inputs(const struct step *step, struct sha256 *digest, struct kettle_erro
 	const struct plan_process *process = step->processes[0].plan;
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < process->inputs_count; i++) {
-		if (process->inputs[i].step && process->inputs[i].step->shared)
-			continue; /* it only saves time */
-		if (process->inputs[i].step)
-			digest_outputs(source_of(step->job, &process->inputs[i]), &process->inputs[i], digest);
+		struct plan_input input = process->inputs[i];
+		if (!find_source(step->job, &input) || (input.step && input.step->shared))
+			continue; /* a shared one only saves time */
+		if (input.step)
+			digest_outputs(source_of(step->job, &input), &input, digest);
 		else
-			rc = digest_contents(process, &process->inputs[i], digest, err);
+			rc = digest_contents(process, &input, digest, err);
 	}
 	return rc;
 }
@@ -344,6 +361,8 @@ step_files_restore(void *arg)
 		rc = file->folder ? file_mkdirs(path, 0755, &step->failure.error)
 						  : restore_file(step, file, json_array_get(outputs, i));
 	}
+	if (rc != 0)
+		manifest_free(&step->files.outputs);
 	step->failure.error.code = rc;
 }
 

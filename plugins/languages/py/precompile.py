@@ -11,8 +11,8 @@ line, for built.py: the first is "begun", and the last "done".
 import os
 import sys
 
-LEFT = os.path.join("out", "cache", "kettle", "left")
-CASES = os.path.join(".kettle", "cases")
+LEFT = os.path.abspath("out/cache/kettle/left")  # the submission may change the folder
+CASES = os.path.abspath(".kettle/cases")
 MAX_CASES, MAX_CONFIGS = 40, 40  # cases; configurations of one autotuned kernel
 
 # By compute capability: threads and bytes of shared memory of a multiprocessor, and bytes that a block may use of these.

@@ -310,7 +310,8 @@ skip_rest(const json_t *steps, json_t *outcomes)
 	AUTO_JSON json_t *stopped = json_object(), *skipped = json_array();
 	size_t count = count_first(steps);
 	json_array_each(outcomes, outcome)
-		if (!member_is(outcome, "state", "passed") && !is_optional(steps, json_text_or_empty(outcome, "step")))
+		if (member_is(outcome, "state", "skipped") ||
+			(!member_is(outcome, "state", "passed") && !is_optional(steps, json_text_or_empty(outcome, "step"))))
 			json_object_set_new(stopped, json_text_or_empty(outcome, "step"), json_true());
 	json_array_each_at(steps, i, step) {
 		const char *id = json_text_or_empty(step, "id");
