@@ -348,16 +348,26 @@ def packages_of(folder):
     return next(folder.glob("lib/python*/site-packages"))
 
 
+def make_pip(folder, budget):
+    """An environment with pip, newer than Python's where that can be had."""
+    part = folder.with_name("pip-part")
+    shutil.rmtree(part, ignore_errors=True)
+    run_venv(part)
+    if budget:
+        try:
+            install(part, budget, NEWER_PIP)
+        except Failed as problem:
+            say(f"Python's own pip is taken, which is slower: {problem}")
+            shutil.rmtree(part)
+            run_venv(part)
+    part.rename(folder)
+
+
 def create(folder, budget=None):
-    """An environment with pip; with a budget, a newer pip than Python's. That takes seconds, so it is done once for all."""
+    """An environment with pip, with a budget a newer one than Python's. That takes seconds, so it is made once for all."""
     with_pip = folder.parent / "pip-venv"
     if not with_pip.exists():
-        run_venv(with_pip)
-        if budget:
-            try:
-                install(with_pip, budget, NEWER_PIP)
-            except NotOffered:
-                say("pip's settings offer no newer pip: Python's own is slower")
+        make_pip(with_pip, budget)
     run_venv(folder, "--without-pip")
     shutil.copytree(packages_of(with_pip), packages_of(folder), dirs_exist_ok=True)
 
