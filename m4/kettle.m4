@@ -30,10 +30,10 @@ AC_DEFUN([KETTLE_SANITIZERS], [
 AC_ARG_ENABLE([sanitizers], [AS_HELP_STRING([--enable-sanitizers=LIST], [build with sanitizers: "address,undefined" or "thread"])], [], [enable_sanitizers=no])
 # What UndefinedBehaviorSanitizer keeps of each check to describe it is five sixths of a program's data, and all of it is relocated
 # at each start. So a failed check is an illegal instruction, which AddressSanitizer reports with its place (base/xalloc.c), and
-# programs have a fixed address. When libtool links a library it passes on only what follows -Wc,.
+# programs have a fixed address.
 AS_IF([test "$enable_sanitizers" != no], [
   SANITIZE_FLAGS="-fsanitize=$enable_sanitizers -fno-omit-frame-pointer -fsanitize-undefined-trap-on-error"
-  SANITIZE_LDFLAGS="$SANITIZE_FLAGS -Wc,-fsanitize-undefined-trap-on-error -no-pie"
+  SANITIZE_LDFLAGS="$SANITIZE_FLAGS -no-pie"
   # gold links these programs, of which a build has a hundred, in a third of the time of the usual linker.
   kettle_saved_flags=$LDFLAGS
   LDFLAGS="$LDFLAGS $SANITIZE_FLAGS -no-pie -fuse-ld=gold"

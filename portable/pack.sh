@@ -29,7 +29,7 @@ rm -f "$name/share/kettle/kettle-exec.tar.xz"
 [ "$kind" = all ] || only_exec
 # Services and profiles name the folders that things were configured for; nothing is linked to the host for tests of plugins.
 rm -rf "$name/lib/systemd" "$name/share/kettle/apparmor.d"
-rm -f "$name"/lib/*.la "$name"/lib/libkettle-testing.* "$name/lib/pkgconfig/kettle-testing.pc" "$name/include/kettle/testing.h"
+rm -f "$name"/lib/libkettle-testing.* "$name/lib/pkgconfig/kettle-testing.pc" "$name/include/kettle/testing.h"
 mv "$name/bin" "$name/libexec"
 mkdir "$name/bin" "$name/lib/kettle/shared"
 # What talks to other machines goes into the second archive, with its libraries.

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 
 /* Arguments of installed_path for each part. */
-#define INSTALLED_PLUGINS "plugins/.libs", KETTLE_PLUGIN_DIR
+#define INSTALLED_PLUGINS "plugins", KETTLE_PLUGIN_DIR
 #define INSTALLED_TASKS "shipped", KETTLE_TASKS_DIR /* a link to the source tree's, which `make` puts there */
-#define INSTALLED_WARM "warm/.libs/python.so", KETTLE_WARM_DIR "/python.so"
+#define INSTALLED_WARM "warm/python.so", KETTLE_WARM_DIR "/python.so"
 #define INSTALLED_STAND_IN "warm/python", KETTLE_WARM_DIR "/python"
-#define INSTALLED_SHM "warm/.libs/shm.so", KETTLE_WARM_DIR "/shm.so"
+#define INSTALLED_SHM "warm/shm.so", KETTLE_WARM_DIR "/shm.so"
 #define INSTALLED_MANUAL NULL, KETTLE_MAN_DIR
 #define INSTALLED_HEADERS NULL, KETTLE_INCLUDE_DIR "/kettle"
 #define INSTALLED_CONFIGURATION(file) NULL, KETTLE_SYSCONF_DIR "/" file

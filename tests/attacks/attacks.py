@@ -48,7 +48,7 @@ BUILD = os.environ.get("top_builddir", ".")
 SOURCE = os.path.dirname(os.path.dirname(HERE))
 KETTLE = os.environ.get("KETTLE", os.path.join(BUILD, "kettle"))
 KETTLE_EXEC = os.environ.get("KETTLE_EXEC", os.path.join(BUILD, "kettle-exec"))
-PLUGINS = os.environ.get("KETTLE_PLUGINS", os.path.join(BUILD, "plugins/.libs"))
+PLUGINS = os.environ.get("KETTLE_PLUGINS", os.path.join(BUILD, "plugins"))
 DEFAULT_WITHIN_S = 40.0
 HARD_LIMIT_S = 600.0
 # How many times longer than LIMITS and the boards say things may take: what never ends is tried with one after the other.

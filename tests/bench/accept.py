@@ -93,7 +93,7 @@ def flood(section, name, env, connections, window, target=None):
 
 
 def measure(section):
-    slow = {"LD_PRELOAD": str(TOOLS / ".libs" / "sync_delay.so"), "KETTLE_SYNC_MS": str(SLOW_MS)}
+    slow = {"LD_PRELOAD": str(TOOLS / "sync_delay.so"), "KETTLE_SYNC_MS": str(SLOW_MS)}
     for name, env in (("this disk", {}), (f"every sync {SLOW_MS} ms", slow)):
         flood(section, f"{name}, {CONNECTIONS * WINDOW} at a time", env, CONNECTIONS, WINDOW, "2,000/s")
         flood(section, f"{name}, one at a time", env, 1, 1)

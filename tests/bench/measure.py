@@ -123,7 +123,7 @@ def machine():
 
 def plugins():
     """The plugins that were built."""
-    return sorted(path.stem for path in (BUILD / "plugins" / ".libs").glob("*.so"))
+    return sorted(path.stem for path in (BUILD / "plugins").glob("*.so"))
 
 
 def wants_warm():

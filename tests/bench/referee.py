@@ -139,7 +139,7 @@ from submissions import shorter  # noqa: E402
 
 
 def in_boards_python(*words, modules=()):
-    library = BUILD / "warm" / ".libs" / "shm.so"
+    library = BUILD / "warm" / "shm.so"
     env = {**os.environ, "OMP_NUM_THREADS": "1", **({"KETTLE_SHM_LIBRARY": str(library)} if library.exists() else {})}
     done = subprocess.run([interpreter(*modules), "-B", str(HERE / "referee.py"), *words], env=env, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -261,6 +261,6 @@ def measure(section):
         measure_kernelbot(section, box, web)
         stop_server(web.server)
         progress("  uploads")
-        web.env = {"LD_PRELOAD": str(TOOLS / ".libs" / "sync_delay.so"), "KETTLE_SYNC_MS": str(SLOW_MS)}
+        web.env = {"LD_PRELOAD": str(TOOLS / "sync_delay.so"), "KETTLE_SYNC_MS": str(SLOW_MS)}
         measure_uploads(section, box, web.start(), token)
         web.server.kill()

@@ -2,7 +2,7 @@
 """Devices: what GPUs say, throttled and dirty ones, several at once."""
 from exec_driver import *
 
-PEERS = os.path.abspath(os.path.join(BUILD, "tests", "peers", ".libs"))
+PEERS = os.path.abspath(os.path.join(BUILD, "tests", "peers"))
 ALWAYS = 1 << 30
 
 

@@ -80,7 +80,7 @@ def library(folder):
         contains(x.one(pair(LOAD + "end()"))["stderr"]["text"], "KeyError: 'KETTLE_SHM_LIBRARY'")
     with Exec(folder, arguments=["--level", "off"]) as x:
         outcome = passed(x.one(pair(LOAD.split("try:")[0] + "end()", share=65536)))
-        contains(outcome["stdout"]["text"], "/warm/.libs/shm.so True True")
+        contains(outcome["stdout"]["text"], "/warm/shm.so True True")
 
 
 LEAVE = "os.makedirs('out/cache/triton', exist_ok=True)\nprint(sorted(os.listdir('out/cache/triton')), flush=True)\n" \
@@ -244,7 +244,7 @@ def warm_of(outcome):
 
 
 def need_warm():
-    if not os.path.exists(os.path.join(BUILD, "warm", ".libs", "python.so")) or os.environ.get("KETTLE_TEST_WARM") == "0":
+    if not os.path.exists(os.path.join(BUILD, "warm", "python.so")) or os.environ.get("KETTLE_TEST_WARM") == "0":
         raise Skip("warm processes were not built, or are not wanted")
     return pythons.boards()
 

@@ -7,7 +7,7 @@ import exec_devices
 import exec_pair
 import exec_warm
 
-DRIVER = os.path.join(BUILD, "tests", "peers", ".libs", "libcuda.so")
+DRIVER = os.path.join(BUILD, "tests", "peers", "libcuda.so")
 LOOK = """
 import os
 print(open("/tmp/driver.log").read() if os.path.exists("/tmp/driver.log") else "not opened")

@@ -36,7 +36,7 @@ setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	const char *build = getenv("top_builddir");
-	AUTO_FREE char *folder = path_join(build ? build : ".", "tests/plugins/.libs");
+	AUTO_FREE char *folder = path_join(build ? build : ".", "tests/plugins");
 	AUTO_JSON json_t *path = json_pack("[s]", folder);
 	f->loader = loader_new(path, NULL);
 	*state = f;

@@ -28,7 +28,7 @@ SEED = int(os.environ.get("KETTLE_SEED", random.randrange(1 << 30)))
 PAUSE = (1, 12)  # seconds from one harm to the next
 SETTLE = 900  # seconds that what was accepted may take when all is quiet
 DISK = 512 << 20
-CLOCK = BUILD / "tests" / "soak" / ".libs" / "clock.so"
+CLOCK = BUILD / "tests" / "soak" / "clock.so"
 JUMPS = (-3600, -60, 60, 3600, 2 * 86400, -86400)
 # Of what a submission starts only the sandbox's init: whoever kills more of it looks like the submission itself.
 KILLED = ("serve", "kettle-exec", "init", "warm", "compiler")
@@ -46,7 +46,7 @@ def boards():
                            ("// %d\n" + right, ".cpp", "passed"), (right + HANGS, ".cpp", "timed_out"),
                            ((cpp / "solutions" / "wrong" / "off_by_one.cpp").read_text(), ".cpp", "failed"),
                            (right + "\nnonsense\n", ".cpp", "failed")])]
-    if (BUILD / "plugins" / ".libs" / "py.so").exists():
+    if (BUILD / "plugins" / "py.so").exists():
         task = TASKS / "matmul_np"
         plain = next(iter(sorted((task / "solutions" / "correct").glob("*.py")))).read_text()
         found.append(("py", task, [(plain, ".py", "passed"), (plain + "\n# %d\n", ".py", "passed"),

@@ -34,7 +34,7 @@ static json_t *
 arguments(const char *text)
 {
 	const char *build = getenv("top_builddir");
-	AUTO_FREE char *plugin = path_join(build ? build : ".", "tests/plugins/.libs/fix_needs.so");
+	AUTO_FREE char *plugin = path_join(build ? build : ".", "tests/plugins/fix_needs.so");
 	AUTO_FREE char *file = text ? scratch_write(scratch, "needs.yml", text) : NULL;
 	return json_pack("{s:s, s:s*}", "file", plugin, "options", file);
 }

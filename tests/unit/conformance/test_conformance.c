@@ -14,7 +14,7 @@ static json_t *
 run_with(const char *name, const json_t *options)
 {
 	const char *build = getenv("top_builddir");
-	AUTO_FREE char *folder = path_join(build ? build : ".", "tests/plugins/.libs"), *file = NULL;
+	AUTO_FREE char *folder = path_join(build ? build : ".", "tests/plugins"), *file = NULL;
 	if (asprintf(&file, "%s/%s.so", folder, name) < 0)
 		abort();
 	const struct conformance_setup setup = {

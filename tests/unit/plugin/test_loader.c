@@ -23,7 +23,7 @@ setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
 	const char *build = getenv("top_builddir");
-	f->folder = path_join(build ? build : ".", "tests/plugins/.libs");
+	f->folder = path_join(build ? build : ".", "tests/plugins");
 	f->scratch = scratch_make();
 	AUTO_JSON json_t *path = json_pack("[sss]", "/no/such/folder", f->folder, f->scratch);
 	*state = f;

@@ -65,7 +65,7 @@ test_callbacks(void **state)
 		"the `after` of its work", "a line of a child", "the `on_exit` of a child", "the answer of its state",
 		"the answer to a call", "an event of a subscription", "`event`", "`stop`"};
 	const char *build = getenv("top_builddir");
-	AUTO_FREE char *folder = path_join(build ? build : ".", "tests/plugins/.libs");
+	AUTO_FREE char *folder = path_join(build ? build : ".", "tests/plugins");
 	AUTO_JSON json_t *path = json_pack("[s]", folder), *options = json_pack("{s:s}", "word", "x");
 	struct loader *loader = loader_new(path, NULL);
 	const struct loaded_plugin *loaded = NULL;
