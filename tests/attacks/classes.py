@@ -89,8 +89,8 @@ CLASSES = {
 }
 
 # What tries the sandbox alone, which is the same for all languages: the gate tries it in C++, by these files of cpp/. That a warm
-# interpreter's copy has the rights and limits of a fresh process finds integration/exec_warm.
-IN_CPP = {"files_of_machine": "machine_facts", "fork_bomb": "fork_bomb", "memory_flood": "memory_flood", "network": "network",
+# interpreter's copy sees what a fresh process sees, and has its rights and limits, finds integration/exec_warm.
+IN_CPP = {"fork_bomb": "fork_bomb", "memory_flood": "memory_flood", "network": "network",
           "preload": "preload", "privileges": "setuid", "shared_memory": "shared_memory_left", "side_doors": "system_calls",
           "stopped_children": "daemon_holds_pipes"}
 

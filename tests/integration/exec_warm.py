@@ -24,7 +24,7 @@ def modules_here():
 
 # What a process can find out about itself.
 STATE = """
-import gc, json, locale, os, re, resource, signal, sys, threading, time
+import gc, glob, json, locale, os, re, resource, signal, socket, sys, threading, time
 own = sorted((name, str(type(value))) for name, value in globals().items())
 # The C library keeps two signals to itself, and whatever state they came with.
 status = [re.sub("^(SigIgn:.)(.*)", lambda m: m[1] + hex(int(m[2], 16) & ~(3 << 31)), line)
@@ -53,6 +53,8 @@ print(json.dumps({
                if "/kettle-warm/" not in line and line.split()[1] != os.path.realpath(sys.executable)],
     "program": open("/proc/self/exe", "rb").read(4).hex(),
     "oom": open("/proc/self/oom_score_adj").read(),
+    "machine": [socket.if_nameindex(), os.listdir("/dev/shm"), os.uname().nodename, sorted(filter(str.isdigit, os.listdir("/proc"))),
+                [open(path).read() for path in sorted(glob.glob("/proc/sysvipc/*"))]],
     "hooks": [str(sys.excepthook), str(sys.displayhook), hasattr(sys, "last_type"), str(sys.exc_info())],
     "frames": [str(sys._getframe().f_back), sys.getrecursionlimit()],
     "threads": [threading.current_thread().name, threading.main_thread() is threading.current_thread(),
@@ -141,6 +143,9 @@ print(tempfile.mktemp())
 print(bytes(multiprocessing.current_process().authkey).hex())
 """
 
+
+# As a bomb, but it ends where no limit ends it.
+FORKS = "import os, signal\ntry:\n  for _ in range(200):\n    if not os.fork(): signal.pause()\nexcept OSError: print('refused')\n"
 
 # Takes a lock on all that a run sees but device nodes and what lies deep, and says which of it another run has.
 LOCKS = """
@@ -404,6 +409,9 @@ def hostile(folder):
         [pid] = warm_processes(server)
         for source in scripts:
             run(server, source, limits={"wall": 1, "processes": 64})
+        outcome = run(server, FORKS, limits={"processes": 64})
+        if "pids_cgroup" in outcome["protections"]:
+            equal((outcome["stdout"]["text"], outcome.get("warm")), ("refused\n", True))
         equal(parts(run(server, STATE)), before)
         equal(warm_processes(server), [pid])
 
