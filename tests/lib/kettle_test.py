@@ -63,7 +63,7 @@ def cuda_on_cpu(environment=None):
 
 BOARDS = pathlib.Path(known_tools.FOLDER, "boards")  # databases with one board, by all that decides what is in it
 SECTIONS = re.compile(r"^(?:languages|runners|devices|plugin_path):.*\n(?: .*\n)*", re.M)  # of a configuration, on which that depends
-LOST = (OSError, owner_client.Refused)  # what a call gets whose server ends, or has ended
+LOST = owner_client.Ended  # what a call gets whose server ends, or has ended
 
 
 SEARCHED = set()  # calls of kettle at whose end LeakSanitizer has searched, by their words, options and status
