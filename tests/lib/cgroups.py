@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Cgroups of one kettle-exec, and of no other on the machine: they are named PID-START, and no second process of a machine
 has had both that number and that start."""
+import contextlib
 import os
 import re
 
@@ -29,4 +30,8 @@ def left(owners):
 
 def members(owners):
     """The processes in these folders and below."""
-    return [line for top in left(owners) for folder, _, _ in os.walk(top) for line in open(os.path.join(folder, "cgroup.procs"))]
+    found = []
+    for folder in (folder for top in left(owners) for folder, _, _ in os.walk(top)):
+        with contextlib.suppress(OSError), open(os.path.join(folder, "cgroup.procs")) as file:  # another kettle-exec may have removed it
+            found += file
+    return found
