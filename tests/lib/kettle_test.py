@@ -63,6 +63,8 @@ def cuda_on_cpu(environment=None):
 
 BOARDS = pathlib.Path(known_tools.FOLDER, "boards")  # databases with one board, by all that decides what is in it
 SECTIONS = re.compile(r"^(?:languages|runners|devices|plugin_path):.*\n(?: .*\n)*", re.M)  # of a configuration, on which that depends
+# The configuration of a shipped C++ task that is compiled quickly and times for a moment only.
+MOMENT = "config:\n  compile_flags: [-O1]\n  defines: {RANKED_SECONDS: '0.01', BENCHMARK_SECONDS: '0.01', PROFILE_SECONDS: '0.5'}\n"
 LOST = owner_client.Ended  # what a call gets whose server ends, or has ended
 
 
@@ -236,10 +238,9 @@ class Scratch:
             copy_tree(TASKS / name, folder)
             text = (folder / "task.yml").read_text()
             text = text.replace("size: 1048576", "size: 1024") if small else text
-            moment = "config:\n  compile_flags: [-O1]\n  defines: {RANKED_SECONDS: '0.01', BENCHMARK_SECONDS: '0.01', PROFILE_SECONDS: '0.5'}\n"
             assert "config:\n" in text, f"tasks/{name} has no config"
             text = re.sub(r"^(\w+_timeout): \d+$", r"\1: 600", text, flags=re.M)
-            (folder / "task.yml").write_text(text.replace("config:\n", moment))
+            (folder / "task.yml").write_text(text.replace("config:\n", MOMENT))
         return folder
 
     def solution(self, name="naive", task="vectoradd_cpp", kind="correct"):
