@@ -72,8 +72,9 @@ SEARCHED = set()  # calls of kettle at whose end LeakSanitizer has searched, by 
 
 
 def searched(args, status):
-    """Environment of a call of kettle. Under AddressSanitizer the search for leaks is a third of a short call: a program searches
-    once for each command with the same options and status. What a call of Scratch.run does not start is always searched."""
+    """Environment of a call of kettle to a server. Under AddressSanitizer the search for leaks is a third of a short call: a program
+    searches once for each command with the same options and status. So a client's leak is not found that only another number, file or
+    state shows; servers, and calls without one, which are the engine as well, are searched at each end."""
     call = (*(arg for arg in map(str, args) if re.fullmatch("-{0,2}[a-z][a-z-]*", arg)), status)
     if call not in SEARCHED:
         SEARCHED.add(call)
@@ -157,7 +158,8 @@ class Scratch:
         says."""
         if self.remote and not local:
             env = {**self.remote.environment(args, env), **(env or {})}
-        result = subprocess.run([str(KETTLE), *map(str, args)], env=self.environment(**{**searched(args, status), **(env or {})}), input=input,
+        options = searched(args, status) if self.served() else {}
+        result = subprocess.run([str(KETTLE), *map(str, args)], env=self.environment(**{**options, **(env or {})}), input=input,
                                 capture_output=True, text=True, timeout=timeout, cwd=cwd or self.root)
         if status is not None and result.returncode != status:
             raise AssertionError(f"kettle {' '.join(map(str, args))}: status {result.returncode}, not {status}\n"
@@ -257,7 +259,7 @@ class Scratch:
         folder = self.task(task)
         used = pathlib.Path(f"{self.database}-wal").exists() or any(child.poll() is None for child in self.children)
         alone = not self.remote and not used and self.as_made == self.database_state()
-        made = self.made(name, folder, options)
+        made = self.made(name, folder, options, env)
         if alone and made.exists():
             self.database.parent.mkdir(0o700, exist_ok=True)
             shutil.copyfile(made, self.database)
@@ -278,14 +280,14 @@ class Scratch:
         """Another one after each change; None: there is no database."""
         return hashlib.sha256(self.database.read_bytes()).hexdigest() if self.database.exists() else None
 
-    def made(self, name, folder, options):
+    def made(self, name, folder, options, env):
         """Where a database with this board, and those before it, is, if one was made."""
-        text = re.sub(r"127\.0\.0\.1:\d+", "", "".join(SECTIONS.findall(self.config.read_text())))
+        text = re.sub(r"127\.0\.0\.1:\d+", "", "".join(SECTIONS.findall(self.config.read_text())) + json.dumps(env, default=str))
         for own in (str(self.root), self.root.name, str(STATE)):
             text = text.replace(own, "")
         parts = [str(BUILD), self.before, name, folder.name, *options, text]
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            parts += [path.name, hashlib.sha256(path.read_bytes()).hexdigest()]
+        for path in sorted(path for top in (folder, folder.parent / "harness") for path in top.rglob("*") if path.is_file()):
+            parts += [str(path.relative_to(folder.parent)), hashlib.sha256(path.read_bytes()).hexdigest()]
         return BOARDS / hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def remains(self):
