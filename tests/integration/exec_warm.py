@@ -53,7 +53,7 @@ print(json.dumps({
                if "/kettle-warm/" not in line and line.split()[1] != os.path.realpath(sys.executable)],
     "program": open("/proc/self/exe", "rb").read(4).hex(),
     "oom": open("/proc/self/oom_score_adj").read(),
-    "machine": [socket.if_nameindex(), os.listdir("/dev/shm"), os.uname().nodename, sorted(filter(str.isdigit, os.listdir("/proc"))),
+    "machine": [socket.if_nameindex(), os.listdir("/dev/shm"), os.uname().nodename, len(list(filter(str.isdigit, os.listdir("/proc")))),
                 [open(path).read() for path in sorted(glob.glob("/proc/sysvipc/*"))]],
     "hooks": [str(sys.excepthook), str(sys.displayhook), hasattr(sys, "last_type"), str(sys.exc_info())],
     "frames": [str(sys._getframe().f_back), sys.getrecursionlimit()],

@@ -284,7 +284,7 @@ class Cgroups:
         with open("/proc/self/cgroup") as file:
             lines = [line.rstrip("\n").split(":", 2) for line in file]
         for _, names, path in lines:
-            if os.geteuid() == 0 and set(names.split(",")) & {"cpu", "memory", "pids"}:
+            if os.geteuid() == 0 and set(names.split(",")) & {"cpu", "cpuacct", "memory", "pids"}:
                 folder = f"/sys/fs/cgroup/{names}{path.rstrip('/')}/kettle-tests-{os.getpid()}-{number}"
                 with contextlib.suppress(OSError):
                     os.mkdir(folder)
