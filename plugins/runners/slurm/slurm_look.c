@@ -201,13 +201,13 @@ slurm_queue_status(struct remote_job *job)
 {
 	struct slurm *slurm = job->remote->self;
 	struct slurm_job *own = job->own;
-	uint64_t now = remote_now_ms(&slurm->remote);
 	size_t running = 0;
 	if (!own) {
 		own = slurm_job_new(job);
 		own->since_snapshot = slurm->snapshot;
 		slurm_queue_soon(slurm);
 	}
+	uint64_t now = remote_now_ms(&slurm->remote); /* not before own->began_ms */
 	if (slurm->taken <= own->since_snapshot) {
 		if (now - own->began_ms > STATUS_MS)
 			remote_report(job, NULL, "Slurm's controller did not list its jobs within 20 s.");
