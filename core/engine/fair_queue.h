@@ -24,7 +24,8 @@ struct fair_queue_item {
 struct fair_queue *fair_queue_new(void);
 void fair_queue_free(struct fair_queue *queue); /* items stay the caller's; NULL is allowed */
 /*
- * Adds a job that is not queued. A user's job with the lowest order comes first, so that a job which was handed back gets its place again;
+ * Adds a job that is not queued. A user's job with the lowest order comes first, so that a job which was handed back
+ * gets its place again;
  * jobs of equal order keep their order of arrival.
  */
 void fair_queue_add(struct fair_queue *queue, int64_t user, int64_t order, struct fair_queue_item *item);

@@ -3,9 +3,9 @@
 /*
  * Theory of operation. job_advance looks at the steps in the order of the plan and begins each step that can begin: the
  * steps that it needs have passed, or ended where they are optional, and, unless it is a build, no prepare or run step
- * before it is still to come. It is called at the start and by each step that ends; a recursive call only makes it repeat its loop. When all steps have
- * ended, the job is reported and its folders are removed; the job stays in the list until they are gone. A lost job is
- * reported at once. It stays in the list, silent, until its last process has ended, so that its device stays locked
+ * before it is still to come. It is called at the start and by each step that ends; a recursive call only makes it
+ * repeat its loop. When all steps have ended, the job is reported and its folders are removed; the job stays in the
+ * list until they are gone. A lost job is reported at once. It stays in the list, silent, until its last process has ended, so that its device stays locked
  * until then.
  */
 #include <config.h>

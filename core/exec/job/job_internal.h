@@ -140,8 +140,7 @@ struct process_config {
 	struct sandbox_config sandbox; /* fds: without 0, 1, 2 and the result channel */
 	struct sandbox *prepared;      /* a sandbox in which the run may start; taken; NULL: none */
 	uint64_t wall_ns;
-	bool
-		waits; /* the wall time of a process with a nice value is extended while other processes leave its cores no time */
+	bool waits; /* with a nice value: wall_ns is extended while other processes leave its cores no time */
 	uint64_t output_limit;
 	struct result *result; /* NULL: there is no result channel (STEP_FD_RESULT); borrowed until the end */
 };
