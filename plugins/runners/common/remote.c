@@ -751,7 +751,7 @@ remote_progress(struct remote_job *job, const json_t *event)
 {
 	const char *name = json_text_or_null(event, "event"), *step = json_text_or_null(event, "step"),
 			   *state = json_text_or_null(event, "state");
-	if (job->phase == REMOTE_CLOSED || !name)
+	if (job->phase >= REMOTE_ORPHANED || !name)
 		return;
 	remote_job_hold(job);
 	if (strcmp(name, "started") == 0) {

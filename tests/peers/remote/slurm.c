@@ -463,7 +463,7 @@ const struct side side_slurm = {
 	.linger_ms = 60000,
 	/* A loss that was told, and not stored before the engine was killed; a cancel while the queue cannot be listed; jobs that
 	 * wait for one another while the controller stays away. */
-	.cases = {1885894512, 105299216, 2952056295, 1971580270},
+	.cases = {1885894512, 105299216, 2952056295, 1971580270, 644909762},
 	.begin = slurm_begin,
 	.end = slurm_end,
 	.section = slurm_section,

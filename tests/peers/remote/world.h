@@ -117,7 +117,7 @@ struct side {
 	unsigned most_jobs;
 	uint64_t settle_ms; /* after the calm began, until everything is as if nothing had ever been wrong */
 	uint64_t linger_ms; /* that a case goes on after the last job has ended */
-	uint64_t cases[4];  /* seeds that have failed once: they run, too; 0: no more */
+	uint64_t cases[8];  /* seeds that have failed once: they run, too; 0: no more */
 	/* The state of the side, in world->side. */
 	void (*begin)(struct world *world);
 	void (*end)(struct world *world);
