@@ -43,6 +43,8 @@ int
 cmd_complete(const struct command_call *call, json_t **ret_result, struct kettle_error *err)
 {
 	const char *prefix = json_text_or_null(call->args, "prefix");
+	if (json_object_get(call->args, "leaderboard") && !member_is(call->args, "what", "device"))
+		return kettle_fail(err, KETTLE_EINVAL, "`leaderboard` goes with `device`; leave it out.");
 	if (member_is(call->args, "what", "board"))
 		return board_names(call->db, call->actor, prefix, COMPLETE_MAX, ret_result, err);
 	if (member_is(call->args, "what", "device"))
