@@ -16,7 +16,7 @@ from engine import Trouble
 LIMIT = 20  # seconds for a step of a process
 KINDS = ("20 µs", "200 µs", "5 ms", "copy of 256 MiB")
 FRESH = ("init", "context", "small", "run")
-HELD = 1024  # MiB that a process holds whose end is looked at
+HELD, HELD_SMALL = 1024, 64  # MiB that a process holds whose end is looked at
 
 
 def quantile(values, part):
@@ -331,10 +331,10 @@ def host_memory(pid):
     return sizes["Rss:"] >> 10, (sizes["Private_Clean:"] + sizes["Private_Dirty:"]) >> 10
 
 
-def ended(watcher, maker, way):
-    """What the end of a process takes: until its parent sees it, until its memory is free."""
+def ended(watcher, maker, way, held):
+    """What the end of a process takes that holds so many MiB: until its parent sees it, until its memory is free."""
     child = maker.prepared()
-    child.do("hold", HELD)
+    child.do("hold", held)
     before = watcher.do("memory")[2][0][2]
     watcher.tell("watch 5")
     if way == "reset":
@@ -347,12 +347,13 @@ def ended(watcher, maker, way):
     watcher.tell("stop")
     said = watcher.until("stop")[2]
     free = [one for one in said if one[0] == "free" and one[1] > began]
-    first = next((one[1] - began for one in free if one[2] - before >= HELD << 20), None)
+    first = next((one[1] - began for one in free if one[2] - before >= held << 20), None)
     return over - began, first, free[-1][1] - began if free else None, max([one[1] for one in said if one[0] == "longest"] or [0])
 
 
 def life(section, name, maker, watcher, end, library=None):
     rows, times = [], 3
+    hold = HELD_SMALL if maker.here.args.small else HELD
     made = [fresh(maker) for _ in range(times)]
     for key in made[0]:
         rows.append(("fresh: " + key, *(ms(one[key]) for one in made)))
@@ -384,8 +385,8 @@ def life(section, name, maker, watcher, end, library=None):
         if time.monotonic() > end:
             section.late.append("%s: end by %s" % (name, way))
             continue
-        found = [ended(watcher, maker, way) for _ in range(2)]
-        for number, what in enumerate(("until it is gone", "until %d MiB are free" % HELD, "until nothing more comes free",
+        found = [ended(watcher, maker, way, hold) for _ in range(2)]
+        for number, what in enumerate(("until it is gone", "until %d MiB are free" % hold, "until nothing more comes free",
                                        "longest look at the memory meanwhile")):
             rows.append(("end by %s: %s" % (way, what), *(ms(one[number]) for one in found)))
         maker.clear(watcher)

@@ -254,9 +254,10 @@ hold(double mebibytes)
 {
 	void *held = nullptr;
 	size_t bytes = static_cast<size_t>(mebibytes) << 20;
-	cudaMalloc(&held, bytes);
-	cudaMemset(held, 1, bytes);
-	return said(cudaDeviceSynchronize());
+	cudaError_t code = cudaMalloc(&held, bytes);
+	if (code == cudaSuccess)
+		code = cudaMemset(held, 1, bytes);
+	return said(code == cudaSuccess ? cudaDeviceSynchronize() : code);
 }
 
 static const char *
