@@ -727,6 +727,22 @@ sandbox_cgroup_forks_refused(const struct sandbox_cgroup *cgroup)
 	return number_at(dir_of(cgroup, SANDBOX_CG_PIDS), "pids.events", "max");
 }
 
+ssize_t
+sandbox_cgroup_tasks(const struct sandbox_cgroup *cgroup, pid_t *list, size_t max)
+{
+	int dir = dir_of(cgroup, SANDBOX_CG_PIDS);
+	AUTO_FD int fd = dir < 0 ? -1 : openat(dir, cgroup->unified ? "cgroup.threads" : "tasks", O_RDONLY | O_CLOEXEC);
+	AUTO_FILE FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+	size_t count = 0;
+	int pid;
+	if (!file)
+		return -1;
+	fd = -1;
+	while (count < max && fscanf(file, "%d\n", &pid) == 1)
+		list[count++] = pid;
+	return ferror(file) || !feof(file) ? -1 : (ssize_t)count;
+}
+
 uint64_t
 sandbox_cgroup_cpu_ns(int cpu, bool unified)
 {

@@ -82,6 +82,8 @@ void sandbox_cgroup_remove(struct sandbox_cgroup *cgroup);
 uint64_t sandbox_cgroup_memory_peak(const struct sandbox_cgroup *cgroup);
 uint64_t sandbox_cgroup_oom_kills(const struct sandbox_cgroup *cgroup);
 uint64_t sandbox_cgroup_forks_refused(const struct sandbox_cgroup *cgroup);
+/* Stores the numbers of all threads in it. Returns how many; -1: they cannot be read, or are more than `max`. */
+ssize_t sandbox_cgroup_tasks(const struct sandbox_cgroup *cgroup, pid_t *list, size_t max);
 /* CPU time in ns from the descriptor `cpu` of a cgroup. Allocates nothing, since init calls it too. */
 uint64_t sandbox_cgroup_cpu_ns(int cpu, bool unified);
 /* Whether a readable descriptor `oom` means a kill (v2's file also changes for other events). For init. */

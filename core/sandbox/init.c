@@ -229,6 +229,7 @@ start_payload(struct init *self)
 		close(STEAL_FD(self->parked.socket));
 	if (self->payload < 0)
 		return -1;
+	plan->result.payload = self->payload;
 	for (size_t i = 0; i < payload_fds(self); i++)
 		close(self->fds[i]);
 	/* Only here, since starting the payload needs more of them. Changing them clears the death signal. */
@@ -486,7 +487,7 @@ init_complete(struct init *self)
 		result->memory_peak = largest;
 	sandbox_plan_note_processes(self->plan, result->left_behind + UINT64_C(1));
 	if (self->plan->protections & SANDBOX_MOUNT)
-		sandbox_root_hits(self->plan);
+		(void)sandbox_root_hits(self->plan, 0);
 }
 
 /* Runs init, from the clone to its exit. */

@@ -56,6 +56,7 @@ struct sandbox_op {
 struct sandbox_result {
 	_Atomic uint64_t cpu_ns, memory_peak; /* polled while it runs */
 	_Atomic int limit;                    /* enum sandbox_limit */
+	atomic_bool killed;                   /* set by the owner: it has killed init */
 	_Atomic int begun;                    /* a futex: 1 once a forked payload starts its program */
 	uint64_t start_ns, end_ns;
 	uint64_t before_ns;  /* CPU time of init and a parked payload before the run, by the cgroup or their clocks */
@@ -66,6 +67,7 @@ struct sandbox_result {
 	uint64_t processes_peak; /* processes and threads at once, as far as polls have seen */
 	unsigned hits;
 	uint64_t files_max;                   /* of the file system that has no room for more of them */
+	int payload;                          /* its process, by its number in the sandbox; 0: none yet */
 	int status;                           /* of the payload, as wait reports it */
 	bool started, layered;                /* layered: the cache is an overlay */
 	bool unlocked;                        /* a file or folder could not be shown apart from the machine's locks */

@@ -95,7 +95,7 @@ static void
 report_message(const struct sandbox_child *child, int status, struct sandbox_report *report)
 {
 	const struct sandbox_result *result = &child->plan->result;
-	if (result->finished || report->limit != SANDBOX_LIMIT_NONE)
+	if (result->finished || report->limit != SANDBOX_LIMIT_NONE || status < 0)
 		return;
 	bool path = result->failed_path[0];
 	if (result->failed[0])

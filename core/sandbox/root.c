@@ -50,6 +50,7 @@
 #define ROOT_LAYER ROOT_LAYERS "/%zu"
 #define ROOT_NEW ROOT_LAYERS "/new"
 #define ROOT_WORK ROOT_LAYERS "/work"
+#define ROOT_PLACE_SIZE 512 /* bytes of the path of a writable file system */
 
 struct root_mount_attr {
 	uint64_t attr_set, attr_clr, propagation, userns_fd;
@@ -737,8 +738,8 @@ sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, const i
 	return 0;
 }
 
-void
-sandbox_root_hits(struct sandbox_plan *plan)
+bool
+sandbox_root_hits(struct sandbox_plan *plan, pid_t init)
 {
 	const struct {
 		const char *path;
@@ -747,9 +748,17 @@ sandbox_root_hits(struct sandbox_plan *plan)
 	} places[] = {{SANDBOX_JOB "/out", SANDBOX_LIMIT_DISK, plan->limits.inodes},
 		{"/tmp", SANDBOX_LIMIT_TMP, plan->limits.inodes}, {"/dev/shm", SANDBOX_LIMIT_SHM, plan->limits.inodes},
 		{plan->cache_directory, SANDBOX_LIMIT_CACHE, plan->cache_inodes}};
+	bool known = true;
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
 		struct statvfs st;
-		if (!places[i].path || statvfs(places[i].path, &st))
+		char path[ROOT_PLACE_SIZE];
+		if (!places[i].path)
+			continue;
+		int size = init ? snprintf(path, sizeof(path), "/proc/%d/root%s", (int)init, places[i].path)
+						: snprintf(path, sizeof(path), "%s", places[i].path);
+		bool read = size < (int)sizeof(path) && statvfs(path, &st) == 0;
+		known = known && read;
+		if (!read)
 			continue;
 		if (st.f_bavail == 0)
 			plan->result.hits |= 1u << places[i].limit;
@@ -758,4 +767,5 @@ sandbox_root_hits(struct sandbox_plan *plan)
 			plan->result.files_max = places[i].inodes;
 		}
 	}
+	return known;
 }

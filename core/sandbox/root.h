@@ -30,5 +30,8 @@ int sandbox_root_build_device(struct sandbox_plan *plan);
  * of the payload's part of the cache, if there is one.
  */
 int sandbox_root_build(struct sandbox_plan *plan, int (*send_out)(void *arg, const int *fds, size_t count), void *arg);
-/* Init: stores which of the writable file systems are full. */
-void sandbox_root_hits(struct sandbox_plan *plan);
+/*
+ * Stores which of the writable file systems are full: those of this process, which is init, or of another init (its pid,
+ * else 0). False: they cannot be looked at. [init, or the owner]
+ */
+bool sandbox_root_hits(struct sandbox_plan *plan, pid_t init);

@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/io.h"
 #include "base/times.h"
+#include "sandbox/exiting.h"
 #include "sandbox/init.h"
 #include "sandbox/message.h"
 #include "sandbox/prepared_wire.h"
@@ -71,10 +72,11 @@ struct sandbox {
 	pid_t pid; /* stays after it was reaped */
 	int out, cache;
 	bool reaped;
-	int usage;    /* duplicate of its group's, if its plan is grouped; else -1 */
-	char *key;    /* of a prepared one that has no run yet; else NULL */
-	bool ready;   /* it has opened its device */
-	bool program; /* it executes its file for that */
+	int usage;     /* duplicate of its group's, if its plan is grouped; else -1 */
+	char *key;     /* of a prepared one that has no run yet; else NULL */
+	bool ready;    /* it has opened its device */
+	bool program;  /* it executes its file for that */
+	pid_t payload; /* its first process, for exiting.c */
 };
 
 static const char *const limit_names[] = {
@@ -729,12 +731,30 @@ sandbox_kill(struct sandbox *sandbox, enum sandbox_limit limit)
 		return;
 	atomic_compare_exchange_strong(&plan->result.limit, &none, (int)limit);
 	if (plan->protections & SANDBOX_PID) {
+		plan->result.killed = true;
 		sandbox_spawn_kill(&sandbox->child);
 		return;
 	}
 	/* Without a pid namespace the payload would outlive init. */
 	char message = SANDBOX_KILL;
 	(void)send(sandbox->child.control, &message, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool
+sandbox_look_ended(struct sandbox *sandbox, struct sandbox_report *ret_report)
+{
+	struct sandbox_plan *plan = sandbox->child.plan;
+	struct rusage none = {0};
+	int status = -1;
+	if (sandbox->reaped || (plan->protections & MACHINE_CGROUPS) != MACHINE_CGROUPS ||
+		!sandbox_exiting_look(&sandbox->child, &sandbox->payload, &status))
+		return false;
+	if (status >= 0 && !sandbox_root_hits(plan, sandbox->pid) && status != 0)
+		return false;
+	if (status >= 0)
+		plan->result.status = status, plan->result.end_ns = time_monotonic_ns();
+	sandbox_report_make(&sandbox->child, -1, &none, ret_report);
+	return true;
 }
 
 int

@@ -161,6 +161,15 @@ int sandbox_cache_fd(struct sandbox *sandbox);
 void sandbox_drop_out(struct sandbox *sandbox);
 /* Kills everything. The first limit counts. Returns at once; the pidfd becomes readable at the end. */
 void sandbox_kill(struct sandbox *sandbox, enum sandbox_limit limit);
+/*
+ * Whether no code of the run is executed any more, although processes are still listed: all of them are in the kernel's
+ * exit path, where drivers free what they had. Then the report is as sandbox_wait makes it, but that it counts no
+ * processes that were left behind; the sandbox is only for sandbox_out_fd, sandbox_cache_fd, sandbox_drop_out,
+ * sandbox_pidfd and, at last, sandbox_free, which waits for the end. False also where the machine does not show it: it
+ * needs SANDBOX_MEMORY_CGROUP, SANDBOX_PIDS_CGROUP and SANDBOX_CPU_CGROUP. It reads files of /proc: call it when an end
+ * is expected.
+ */
+bool sandbox_look_ended(struct sandbox *sandbox, struct sandbox_report *ret_report);
 /* Reaps init, fills the report and removes the run's cgroup. Call it once; blocks until the pidfd is readable. */
 int sandbox_wait(struct sandbox *sandbox, struct sandbox_report *ret_report, struct kettle_error *err);
 /* Kills it if it still runs (and waits at most 10 s), and releases everything. NULL is allowed. */
