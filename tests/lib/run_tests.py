@@ -58,7 +58,7 @@ WORDS = {*CLASSES, "long", "plain", "both", "tsan", "all"}
 MAY_BE_SKIPPED = re.compile(
     "no hipcc on this machine|no device here|kittens.cuh is missing|no memory_cgroup|root may write|closed to others|full sandbox|"
     "no GPU|Landlock|has no user|only root may|namespaces need root|as an ordinary user already|"
-    "only a plain build has budgets|the table was made with|no promtool|no source of KernelBot")
+    "only a plain build has budgets|the table was made with|no promtool|no FUSE here|no source of KernelBot")
 # Users of the tests' boards: who runs the tests is another one, since the login name is a user, too.
 PARTICIPANTS = {"ada", "bob", "eve", "grace", "mallory"}
 # What ./quickstart makes environments for, by the reasons of tests that lack them.

@@ -71,7 +71,7 @@ open_gpus(struct exec_context *exec)
 bool
 exec_context_is_idle(const struct exec_context *exec)
 {
-	return exec->locks.held == 0 && !devlock_others_hold(&exec->locks);
+	return exec->locks.held == 0 && !exec->locks.kept && !devlock_others_hold(&exec->locks);
 }
 
 /*
@@ -196,6 +196,12 @@ exec_context_avoid_cores(struct exec_context *exec, const struct cores *cores)
 	exec->spare = cores_without(&exec->all, &exec->device);
 	if (exec->device.count != before)
 		move_threads(&exec->spare);
+}
+
+bool
+exec_context_is_busy(const struct exec_context *exec)
+{
+	return exec->jobs || exec->endings;
 }
 
 bool

@@ -20,6 +20,7 @@
 #define EXEC_WARM_FILE "warm.json"   /* below the state folder: warm interpreters that steps requested */
 
 struct job;
+struct ending;
 
 /* The exit statuses of kettle-exec. */
 enum exec_status { EXEC_PASSED = 0, EXEC_FAILED = 1, EXEC_USAGE = 2, EXEC_UNABLE = 3 };
@@ -60,8 +61,9 @@ struct exec_context {
 	bool alone;      /* for a single job: files of compilers are kept for this job only */
 	bool told_jit;   /* the log says that files of runs cannot be kept */
 	struct job *jobs;
+	struct ending *endings; /* sandboxes of ended runs whose processes are still listed (job/ending.c) */
 	void (*on_done)(void *arg, enum exec_status status); /* called after the `done` of a job; may be NULL */
-	void (*on_idle)(void *arg);                          /* called when the last job has gone; may be NULL */
+	void (*on_idle)(void *arg);                          /* called when it is no longer busy; may be NULL */
 	void *arg;
 };
 
@@ -77,14 +79,16 @@ struct exec_options {
  */
 int exec_context_open(struct exec_context *exec, uv_loop_t *loop, struct json_writer *out,
 	const struct exec_options *options, struct kettle_error *err);
-/* Call it when there are no jobs. The loop's next turn closes its handles. */
+/* Call it when it is not busy. The loop's next turn closes its handles. */
 void exec_context_close(struct exec_context *exec);
 
 /* Sends an event. */
 void exec_context_emit(struct exec_context *exec, json_t *event_take);
 /* The greeting, without tools and packages until they are known. New reference. */
 json_t *exec_context_hello(struct exec_context *exec);
-/* Whether no job of this machine holds a device. */
+/* Whether there are jobs, or processes of ended ones. */
+bool exec_context_is_busy(const struct exec_context *exec);
+/* Whether no job of this machine holds a device, nor processes of an ended one. */
 bool exec_context_is_idle(const struct exec_context *exec);
 /*
  * Takes a newer reading of the GPUs. NULL: the reading failed, and counts as one without GPUs. used: jobs held devices

@@ -114,13 +114,10 @@ take_look(struct job *job)
 		gpuwatch_note_idle(job->exec->idle, lease->reading, &lease->watch.gpus);
 }
 
-/* Starts a check. False: there is nothing to check. */
-static bool
-lease_look(struct job *job, enum lease_state state, void (*looked)(void *job))
+void
+device_lease_note(struct job *job)
 {
 	struct device_lease *lease = &job->lease;
-	if (lease->watch.gpus.count == 0)
-		return false;
 	if (lease->watch.idle)
 		json_object_update(lease->watch.idle, job->exec->idle);
 	json_decref(lease->watch.prepared);
@@ -129,6 +126,16 @@ lease_look(struct job *job, enum lease_state state, void (*looked)(void *job))
 		const char *gpu = lease->watch.gpus.list[i];
 		json_object_set_new(lease->watch.prepared, gpu, prepared_pids(job->exec->warm, gpu));
 	}
+}
+
+/* Starts a check. False: there is nothing to check. */
+static bool
+lease_look(struct job *job, enum lease_state state, void (*looked)(void *job))
+{
+	struct device_lease *lease = &job->lease;
+	if (lease->watch.gpus.count == 0)
+		return false;
+	device_lease_note(job);
 	enter(lease, state);
 	work_start(&lease->work, job->exec->loop, look_run, looked, job);
 	return true;

@@ -384,7 +384,7 @@ job_removed(void *arg)
 	failpoint("exec.removed");
 	LIST_REMOVE(exec->jobs, job);
 	job_free(job);
-	if (!exec->jobs && exec->on_idle)
+	if (!exec_context_is_busy(exec) && exec->on_idle)
 		exec->on_idle(exec->arg);
 }
 

@@ -111,6 +111,8 @@ int device_lease_open(struct job *job, struct kettle_error *err);
  * later; or a code.
  */
 int device_lease_request(struct job *job, struct kettle_error *err);
+/* Before a check of the job's GPUs: notes what of their memory is others'. Loop thread. */
+void device_lease_note(struct job *job);
 /* Checks and releases the devices, which no step needs any more. Calls job->advance afterwards. */
 void device_lease_release(struct job *job);
 /* Stores the descriptors of the held locks, for init. Returns how many (at most JOB_MAX_DEVICES). */
@@ -143,6 +145,7 @@ struct process_config {
 	bool waits; /* with a nice value: wall_ns is extended while other processes leave its cores no time */
 	uint64_t output_limit;
 	struct result *result; /* NULL: there is no result channel (STEP_FD_RESULT); borrowed until the end */
+	bool early;            /* it counts as ended as soon as no code of it can run (sandbox_look_ended) */
 };
 
 /* In order. */
@@ -169,6 +172,10 @@ struct process {
 	struct process_drain drains[PROCESS_STREAMS];
 	uv_poll_t pid;
 	uv_timer_t wall, lost;
+	uv_timer_t look; /* until the next look whether it has ended */
+	unsigned looks;  /* since it began, wrote something or was killed */
+	bool early;
+	bool ending;         /* it counts as ended, and its sandbox has yet to end */
 	struct cores yields; /* cores on which it gives way to all other processes; empty: none */
 	uint64_t idle_ticks; /* idle ticks of these cores when its time began */
 	unsigned extensions; /* of its time, so far */
@@ -178,7 +185,7 @@ struct process {
 	void *arg;
 };
 
-/* Starts the process. Calls `ended` once, later, in every case; no part of the process runs then. */
+/* Starts the process. Calls `ended` once, later, in every case; no code of the process can run then. */
 void process_start(struct process *process, uv_loop_t *loop, const struct process_config *config,
 	void (*ended)(void *arg), void (*on_lost)(void *arg), void *arg);
 /* From process_start until `ended` is called. */
@@ -189,6 +196,20 @@ void process_kill(struct process *process, enum sandbox_limit limit);
 void process_end_within(struct process *process, uint64_t ms);
 /* Call it after the end. Frees everything. */
 void process_close(struct process *process);
+
+/* ---- ending.c: sandboxes of ended runs whose processes the kernel still lists ---- */
+
+#define ENDING_MAX 16 /* at once; further runs end as without `lease_until: freed` */
+/* After so long it makes the machine unusable: later than a killed process, for which a job waits. */
+#define ENDING_LOST_MS 60000
+
+/* Whether the processes of a step that starts now may be left to ending_begin. Loop thread. */
+bool ending_is_allowed(const struct step *step);
+/*
+ * Awaits the end of a sandbox, and frees it. Meanwhile it keeps the locks that the job holds now; with `held` they pass to
+ * no other job. Loop thread.
+ */
+void ending_begin(struct job *job, struct sandbox *sandbox_take, bool held);
 
 /* ---- jit.c: files that compilers keep in runs of a job ---- */
 
@@ -524,6 +545,7 @@ struct step {
 		json_t *report;    /* gpuwatch_after, or NULL */
 		json_t *reading;   /* the last one of that work */
 		json_t *throttled; /* what slowed them in the first run, if the step was repeated for that; else NULL */
+		bool held;         /* they were not freed in time after its processes had ended */
 	} gpus;
 
 	/* Why it did not pass. */

@@ -579,6 +579,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		.waits = !step->plan->optional,
 		.output_limit = process->limits.output,
 		.result = find_channel(step, index),
+		.early = ending_is_allowed(step),
 	};
 	if (process == STEP_SOLVER(step))
 		jit_describe(step, &config.sandbox.cache);

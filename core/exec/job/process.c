@@ -10,6 +10,10 @@
  * cannot, they are read in line. When the sandbox's pidfd becomes readable, all its processes have ended: the rest of
  * the pipes and the report are read, and the handles are closed. The last one to close calls `ended`. A failed start
  * ends in the same way.
+ *
+ * The end of a process that has opened a GPU may take long in the kernel. A process with `early` counts as ended when no
+ * code of it can run any more. Nothing announces that moment, and its pipes are closed late in its end. So a timer looks
+ * again and again, in growing intervals, which begin anew with each output and with a kill, since an end may be near.
  */
 #include <config.h>
 
@@ -29,6 +33,9 @@
 #define READS_A_TURN 8     /* before the loop serves other handles */
 #define READS_AT_LAST 4096 /* more than a pipe or socket holds, in case a process outside keeps writing */
 #define EXTENSIONS 4       /* times that a process which gives way gets its wall time again, */
+#define LOOK_FIRST_MS 2    /* from an output or a kill to the first look whether the process has ended */
+#define LOOK_LAST_MS 100   /* the longest interval; it grows by 1 ms */
+#define LOOK_STEP 4        /* after so many looks */
 #define IDLE_PART 8        /* unless its cores were idle for this part of it */
 #define STAT_MAX (1u << 20)
 #ifndef SO_PASSRIGHTS
@@ -146,6 +153,7 @@ process_finish(struct process *process)
 		close_handle(process, (uv_handle_t *)&process->pid);
 	close_handle(process, (uv_handle_t *)&process->lost);
 	close_handle(process, (uv_handle_t *)&process->wall);
+	close_handle(process, (uv_handle_t *)&process->look);
 }
 
 static void
@@ -153,6 +161,18 @@ on_process_lost(uv_timer_t *timer)
 {
 	struct process *process = timer->data;
 	process->on_lost(process->arg);
+}
+
+static void on_look(uv_timer_t *timer);
+
+/* An end may be near. */
+static void
+expect_end(struct process *process)
+{
+	bool soon = process->looks < LOOK_STEP && uv_is_active((uv_handle_t *)&process->look);
+	process->looks = 0;
+	if (process->early && process->state == PROCESS_RUNNING && !soon)
+		(void)uv_timer_start(&process->look, on_look, LOOK_FIRST_MS, 0);
 }
 
 void
@@ -165,6 +185,7 @@ process_kill(struct process *process, enum sandbox_limit limit)
 	sandbox_kill(process->sandbox, limit);
 	uv_update_time(process->wall.loop);
 	(void)uv_timer_start(&process->lost, on_process_lost, PROCESS_LOST_MS, 0);
+	expect_end(process);
 }
 
 /*
@@ -217,6 +238,7 @@ process_take(struct process_drain *drain, const char *data, size_t size)
 {
 	struct process *process = drain->process;
 	size_t stream = (size_t)(drain - process->drains);
+	expect_end(process);
 	if (stream == PROCESS_RESULT) {
 		result_add(process->result, data, size);
 		if (process->result->over)
@@ -242,6 +264,7 @@ drain_some(struct process_drain *drain, bool last)
 			return;
 		if (n <= 0) {
 			(void)uv_poll_stop(&drain->poll);
+			expect_end(drain->process);
 			return;
 		}
 		process_take(drain, chunk, (size_t)n);
@@ -281,15 +304,35 @@ on_result(uv_poll_t *poll, int status, int events)
 }
 
 static void
+drain_all(struct process *process)
+{
+	for (size_t i = 0; i < PROCESS_RESULT; i++)
+		if (process->drains[i].polled)
+			drain_some(&process->drains[i], true);
+}
+
+static void
+on_look(uv_timer_t *timer)
+{
+	struct process *process = timer->data;
+	process->ending = sandbox_look_ended(process->sandbox, &process->report);
+	if (process->ending) {
+		drain_all(process);
+		process_finish(process);
+		return;
+	}
+	unsigned ms = LOOK_FIRST_MS + process->looks++ / LOOK_STEP;
+	(void)uv_timer_start(timer, on_look, ms < LOOK_LAST_MS ? ms : LOOK_LAST_MS, 0);
+}
+
+static void
 on_end(uv_poll_t *poll, int status, int events)
 {
 	struct process *process = poll->data;
 	(void)status;
 	(void)events;
 	(void)uv_poll_stop(poll);
-	for (size_t i = 0; i < PROCESS_RESULT; i++)
-		if (process->drains[i].polled)
-			drain_some(&process->drains[i], true);
+	drain_all(process);
 	struct kettle_error error = {0};
 	if (sandbox_wait(process->sandbox, &process->report, &error) != 0)
 		process->error = error;
@@ -395,6 +438,7 @@ follow(struct process *process, uv_loop_t *loop, uint64_t wall_ns)
 	/* At least 1 ms, since a repeat of 0 would end the timer. */
 	uint64_t wall_ms = wall_ns / 1000000 + 1;
 	(void)uv_timer_start(&process->wall, out_of_time, wall_ms, wall_ms);
+	expect_end(process);
 	return 0;
 }
 
@@ -403,7 +447,8 @@ process_start(struct process *process, uv_loop_t *loop, const struct process_con
 	void (*on_lost)(void *arg), void *arg)
 {
 	assert(!process_is_open(process));
-	*process = (struct process){.ended = ended, .on_lost = on_lost, .arg = arg, .result = config->result};
+	*process = (struct process){
+		.ended = ended, .on_lost = on_lost, .arg = arg, .result = config->result, .early = config->early};
 	enter(process, PROCESS_RUNNING);
 	for (size_t i = 0; i < PROCESS_STREAMS; i++)
 		process->drains[i].fd = -1;
@@ -411,8 +456,9 @@ process_start(struct process *process, uv_loop_t *loop, const struct process_con
 		process->output[i].limit = (size_t)config->output_limit;
 	(void)uv_timer_init(loop, &process->wall);
 	(void)uv_timer_init(loop, &process->lost);
-	process->wall.data = process->lost.data = process;
-	process->handles = 2;
+	(void)uv_timer_init(loop, &process->look);
+	process->wall.data = process->lost.data = process->look.data = process;
+	process->handles = 3;
 	if (config->waits && config->sandbox.nice > 0) {
 		const struct cores cores = {(int *)config->sandbox.cores, config->sandbox.cores_count};
 		cores_join(&process->yields, &cores);

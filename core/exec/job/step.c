@@ -119,18 +119,31 @@ step_open(struct step *step, struct job *job, const struct plan_step *plan, char
 	take_places(step);
 }
 
+static void
+close_processes(struct step *step)
+{
+	for (size_t i = 0; i < step->count; i++) {
+		struct process *process = &step->processes[i].process;
+		if (process->ending)
+			ending_begin(step->job, STEAL(process->sandbox), step->gpus.held);
+		process->ending = false;
+		process_close(process);
+	}
+}
+
 /* Releases what the processes left, so that the step can start again. */
 static void
 step_reset(struct step *step)
 {
-	for (size_t i = 0; i < step->count; i++)
-		process_close(&step->processes[i].process);
+	close_processes(step);
 	result_close(&step->channels.result);
 	result_close(&step->channels.profiled);
 	sandbox_group_free(STEAL(step->pair.group));
 	if (step->channels.secret >= 0)
 		close(STEAL_FD(step->channels.secret));
 	json_decref(STEAL(step->gpus.report));
+	json_decref(STEAL(step->gpus.reading));
+	step->gpus.held = false;
 	budget_return(step);
 	step->failure = (struct step_failure){0};
 }
@@ -198,8 +211,7 @@ step_end(struct step *step, enum step_state state)
 		step->state = STEP_FAILED;
 	step->outcome = outcome_make(step);
 	budget_take_outcome(&job->budget, step->outcome);
-	for (size_t i = 0; i < step->count; i++)
-		process_close(&step->processes[i].process);
+	close_processes(step);
 	sandbox_group_free(STEAL(step->pair.group));
 	failpoint("exec.outcome");
 	if (!job_is_reported(job) && !is_silent(step))
@@ -374,10 +386,35 @@ collect_done(void *arg)
 	warm_prepare(exec->warm);
 }
 
+/* Other steps may open the GPUs, since no process of this one runs on them. */
+static void
+leave_gpus(struct step *step)
+{
+	if (step->opening.uses_gpus)
+		prepared_end_use(step->job->exec->warm, &step->place.gpus);
+	step->opening.uses_gpus = false;
+}
+
+/* Nothing of the step's processes has a part of its GPUs any more, or something kept it for too long. */
+static void
+gpus_freed(struct step *step)
+{
+	char why[256];
+	leave_gpus(step);
+	if (!step->gpus.held)
+		return;
+	(void)snprintf(why, sizeof(why),
+		"The GPUs of step `%.64s` were not freed within %d s after its processes: the device must be disabled until "
+		"they are gone (init of the sandbox is process %ld).",
+		step->plan->id, ENDING_LOST_MS / 1000, (long)sandbox_pid(STEP_SOLVER(step)->process.sandbox));
+	step->job->lose(step->job, why);
+}
+
 static void
 again_done(void *arg)
 {
 	struct step *step = arg;
+	gpus_freed(step);
 	struct kettle_error error = step->failure.error;
 	step_reset(step);
 	step->failure.error = error;
@@ -408,6 +445,7 @@ on_looked(void *arg)
 {
 	struct step *step = arg;
 	struct device_lease *lease = &step->job->lease;
+	gpus_freed(step);
 	if (step->gpus.reading) {
 		json_decref(lease->reading);
 		lease->reading = STEAL(step->gpus.reading);
@@ -418,15 +456,6 @@ on_looked(void *arg)
 	}
 	step->gpus.throttled = json_incref(json_object_get(step->gpus.report, "throttled"));
 	do_work(step, STEP_RESETTING, step_files_reset, again_done);
-}
-
-/* Other steps may open the GPUs, since no process of this one runs on them. */
-static void
-leave_gpus(struct step *step)
-{
-	if (step->opening.uses_gpus)
-		prepared_end_use(step->job->exec->warm, &step->place.gpus);
-	step->opening.uses_gpus = false;
 }
 
 /*
@@ -445,12 +474,25 @@ must_open_itself(const struct step *step)
 		   (step->state == STEP_LIMIT && step->failure.limit != SANDBOX_LIMIT_WALL);
 }
 
+/* Whether the kernel still lists processes that count as ended. */
+static bool
+is_ending(const struct step *step)
+{
+	for (size_t i = 0; i < step->count; i++)
+		if (step->processes[i].process.ending)
+			return true;
+	return false;
+}
+
 /* All processes have ended: collects the step's files if they count. */
 static void
 all_ended(struct step *step)
 {
 	struct exec_context *exec = step->job->exec;
-	leave_gpus(step);
+	if (is_ending(step))
+		device_lease_note(step->job);
+	else
+		leave_gpus(step);
 	failpoint("exec.ended");
 	step->state = step->failure.error.code != 0 ? STEP_ERROR : outcome_judge(step);
 	if (must_open_itself(step)) {

@@ -461,6 +461,20 @@ collect_step_outputs(
 	return rc;
 }
 
+/* Waits until what is left of the step's processes has no part of its GPUs. */
+static void
+await_freed(struct step *step)
+{
+	for (size_t i = 0; i < step->count; i++) {
+		const struct process *process = &step->processes[i].process;
+		int ended = process->ending ? sandbox_pidfd(process->sandbox) : -1;
+		/* Where a reading shows them freed, no process has a part of them. */
+		if (ended >= 0 && !step->gpus.reading &&
+			!gpuwatch_await_freed(&step->job->lease.watch, ended, ENDING_LOST_MS, &step->gpus.reading))
+			step->gpus.held = true;
+	}
+}
+
 void
 step_files_check_gpus(void *arg)
 {
@@ -468,6 +482,7 @@ step_files_check_gpus(void *arg)
 	struct device_lease *lease = &step->job->lease;
 	struct kettle_error error = {0};
 	bool cool = step->state == STEP_PASSED && !step->gpus.throttled;
+	await_freed(step);
 	step->gpus.report = gpuwatch_after(&lease->watch, lease->reading, cool, &step->gpus.reading, &error);
 	/* A program that did not pass is not to blame if its GPU did not work. */
 	if (error.code != 0 && step->state != STEP_PASSED && step->state != STEP_CANCELLED) {
@@ -497,6 +512,7 @@ void
 step_files_reset(void *arg)
 {
 	struct step *step = arg;
+	await_freed(step);
 	remove_folders(step, false);
 	step->failure.error.code = make_step_folders(step);
 }

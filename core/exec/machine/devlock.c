@@ -4,7 +4,8 @@
  * Theory of operation. All waiting requests are in one list by rank. Of each name only the first request in the list is
  * tried, at once and then by a timer every DEVLOCK_RETRY_MS, because the kernel offers no way to wait for a flock
  * without a thread; a release within this process tries at once. A lock is given back by closing its descriptor, never
- * by LOCK_UN: that would take the lock from an init that still holds the same open file.
+ * by LOCK_UN: that would take the lock from an init that still holds the same open file. So a lock that the processes of
+ * an ended job keep (devlock_keep) passes to the next job of this process as a copy of the descriptor.
  */
 #include <config.h>
 
@@ -66,10 +67,35 @@ devlock_name(const char *name)
 	return xasprintf("%s.%.16s", kept, hex);
 }
 
+static struct devlock_kept *
+find_kept(const struct devlock_table *table, const char *name, unsigned slot)
+{
+	struct devlock_kept *kept = table->kept;
+	while (kept && (kept->slot != slot || strcmp(kept->name, name) != 0))
+		kept = kept->next;
+	return kept;
+}
+
+static int
+take(struct devlock_table *table, struct devlock *lock, unsigned slot, int fd)
+{
+	lock->fd = fd;
+	table->held++;
+	lock->slot = slot;
+	lock->waited_ns = time_monotonic_ns() - lock->since_ns;
+	return 1;
+}
+
 /* 1: the lock is held now; 0: another process has it; or a code. */
 static int
 try_slot(struct devlock_table *table, struct devlock *lock, unsigned slot, struct kettle_error *err)
 {
+	struct devlock_kept *kept = find_kept(table, lock->name, slot);
+	int copy = kept && !kept->held && !kept->blocked ? fcntl(kept->fd, F_DUPFD_CLOEXEC, 0) : -1;
+	if (copy >= 0) {
+		kept->held = true;
+		return take(table, lock, slot, copy);
+	}
 	AUTO_FREE char *path = xasprintf("%s/%s.%u", table->dir, lock->name, slot);
 	AUTO_FD int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
 	if (fd < 0)
@@ -78,11 +104,7 @@ try_slot(struct devlock_table *table, struct devlock *lock, unsigned slot, struc
 		return errno == EWOULDBLOCK || errno == EINTR
 				   ? 0
 				   : kettle_fail(err, KETTLE_EIO, "The device lock `%s` cannot be taken: %s.", path, strerror(errno));
-	lock->fd = STEAL_FD(fd);
-	table->held++;
-	lock->slot = slot;
-	lock->waited_ns = time_monotonic_ns() - lock->since_ns;
-	return 1;
+	return take(table, lock, slot, STEAL_FD(fd));
 }
 
 static int
@@ -166,6 +188,9 @@ devlock_release(struct devlock_table *table, struct devlock *lock)
 {
 	if (lock->waits)
 		unlink_waiting(table, lock);
+	struct devlock_kept *kept = lock->fd >= 0 ? find_kept(table, lock->name, lock->slot) : NULL;
+	if (kept)
+		kept->held = false;
 	free(STEAL(lock->name));
 	if (lock->fd < 0)
 		return;
@@ -176,12 +201,39 @@ devlock_release(struct devlock_table *table, struct devlock *lock)
 		(void)uv_timer_start(&table->timer, retry, 0, DEVLOCK_RETRY_MS);
 }
 
+struct devlock_kept *
+devlock_keep(struct devlock_table *table, const struct devlock *lock)
+{
+	struct devlock_kept *kept = find_kept(table, lock->name, lock->slot);
+	int fd = kept ? -1 : fcntl(lock->fd, F_DUPFD_CLOEXEC, 0);
+	if (!kept && fd < 0)
+		return NULL;
+	if (!kept) {
+		kept = xnew(struct devlock_kept, .name = xstrdup(lock->name), .slot = lock->slot, .fd = fd, .held = true);
+		LIST_APPEND(table->kept, kept);
+	}
+	kept->users++;
+	return kept;
+}
+
+void
+devlock_drop(struct devlock_table *table, struct devlock_kept *kept)
+{
+	if (--kept->users > 0)
+		return;
+	LIST_REMOVE(table->kept, kept);
+	close(kept->fd);
+	free_all(kept->name, kept);
+	if (table->waiting)
+		(void)uv_timer_start(&table->timer, retry, 0, DEVLOCK_RETRY_MS);
+}
+
 /* Takes a shared lock for a moment. A process that tries for the lock just then tries again after DEVLOCK_RETRY_MS. */
 bool
 devlock_others_hold(const struct devlock_table *table)
 {
 	bool held = false;
-	DIR *list = table->held ? NULL : opendir(table->dir);
+	DIR *list = table->held || table->kept ? NULL : opendir(table->dir);
 	const struct dirent *entry;
 	while (list && !held && (entry = readdir(list))) {
 		AUTO_FD int fd = openat(dirfd(list), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);

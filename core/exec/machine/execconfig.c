@@ -137,6 +137,7 @@ take_gpu(struct execconfig *config)
 	config->gpu_nvml = json_text_or_null(gpu, "nvml");
 	config->gpu_rocm_smi = json_text_or_null(gpu, "rocm_smi");
 	config->gpu_prepared_bytes = size_of(gpu, "prepared_bytes", GPU_PREPARED_BYTES);
+	config->gpu_until_freed = member_is(gpu, "lease_until", "freed");
 	config->gpu_max_residual_bytes = size_of(gpu, "max_residual_bytes", GPU_LEFT_BYTES);
 }
 

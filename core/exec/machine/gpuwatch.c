@@ -80,6 +80,55 @@ find_faults(const struct gpuwatch *watch, const json_t *reading, const struct ke
 	return wait;
 }
 
+/* listed: only those that the driver lists under a number that is known here. */
+static void
+take_prepared(const struct gpuwatch *watch, const json_t *reading, bool listed)
+{
+	json_object_each(watch->prepared, name, pids) {
+		struct gpu gpu = gpu_find(reading, name);
+		AUTO_JSON json_t *taken = json_array();
+		json_array_each(pids, pid)
+			if (!listed || json_integer_value(pid) > 0)
+				json_array_append(taken, pid);
+		gpu_take_prepared((json_t *)gpu.json, taken, watch->config->gpu_prepared_bytes);
+	}
+}
+
+/* Whether no process of any run has a part of the GPUs; false if the driver does not say. */
+static bool
+are_freed(const struct gpuwatch *watch, const json_t *reading)
+{
+	for (size_t i = 0; i < watch->gpus.count; i++) {
+		const char *name = watch->gpus.list[i];
+		struct gpu gpu = gpu_find(reading, name);
+		const json_t *idle = json_object_get(watch->idle, idle_key(&gpu, name));
+		bool says = gpu.processes && gpu.used >= 0 && idle;
+		if (!says || json_array_size(gpu.processes) > 0 || gpu_is_occupied(&gpu, idle, GPU_FREED_LEFT_BYTES))
+			return false;
+	}
+	return true;
+}
+
+bool
+gpuwatch_await_freed(const struct gpuwatch *watch, int ended, int ms, json_t **ret_reading)
+{
+	uint64_t limit = time_monotonic_ns() + (uint64_t)ms * 1000000;
+	struct pollfd end = {.fd = ended, .events = POLLIN};
+	do {
+		json_t *reading = NULL;
+		(void)gpu_read(watch->config, &reading, NULL);
+		take_prepared(watch, reading, true);
+		if (are_freed(watch, reading)) {
+			*ret_reading = reading;
+			return true;
+		}
+		json_decref(reading);
+		if (poll(&end, 1, GPU_FREED_POLL_MS) > 0)
+			return true;
+	} while (time_monotonic_ns() < limit);
+	return false;
+}
+
 json_t *
 gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading, json_t *unfit)
 {
@@ -90,10 +139,7 @@ gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading, json_t *unfit
 		struct kettle_error failed = {0};
 		json_decref(STEAL(*ret_reading));
 		(void)gpu_read(watch->config, ret_reading, &failed);
-		json_object_each(watch->prepared, name, pids) {
-			struct gpu gpu = gpu_find(*ret_reading, name);
-			gpu_take_prepared((json_t *)gpu.json, pids, watch->config->gpu_prepared_bytes);
-		}
+		take_prepared(watch, *ret_reading, false);
 		json_object_clear(faults);
 		json_object_clear(unfit);
 		if (!find_faults(watch, *ret_reading, &failed, faults, unfit) || time_monotonic_ns() > limit)
@@ -171,8 +217,7 @@ json_t *
 gpuwatch_after(
 	const struct gpuwatch *watch, const json_t *before, bool cool, json_t **ret_reading, struct kettle_error *err)
 {
-	*ret_reading = NULL;
-	if (gpu_read(watch->config, ret_reading, err) != 0 || !says_something(*ret_reading))
+	if ((!*ret_reading && gpu_read(watch->config, ret_reading, err) != 0) || !says_something(*ret_reading))
 		return NULL;
 	for (size_t i = 0; i < watch->gpus.count; i++)
 		if (!gpu_find(*ret_reading, watch->gpus.list[i]).json) {

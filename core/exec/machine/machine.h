@@ -57,7 +57,8 @@ struct execconfig {
 	const char *gpu_helper, *gpu_nvml, *gpu_rocm_smi; /* NULL: the default */
 	uint64_t gpu_max_residual_bytes;                  /* bytes of a GPU that may stay in use */
 	uint64_t gpu_prepared_bytes;                      /* bytes of a GPU that a process which waits for a run may hold */
-	char *file;                                       /* the file that was read; NULL: only defaults */
+	bool gpu_until_freed; /* a run on a GPU counts as ended when it is freed, although its processes are still listed */
+	char *file;           /* the file that was read; NULL: only defaults */
 	char *state, *locks;
 	struct cores build_cores; /* empty: those that no device uses */
 	unsigned build_jobs;
@@ -105,7 +106,22 @@ struct devlock_table {
 	uv_timer_t timer;
 	struct devlock *waiting; /* by rank */
 	unsigned held;           /* by this process */
+	struct devlock_kept *kept;
 	bool open;
+};
+
+/*
+ * A lock that processes of an ended job still keep, while further jobs of this process may have it, one after the other:
+ * for other processes it stays taken.
+ */
+struct devlock_kept {
+	struct devlock_kept *next;
+	char *name; /* on disk */
+	unsigned slot;
+	int fd;
+	unsigned users; /* processes */
+	bool held;      /* by a job */
+	bool blocked;   /* no further job gets it in this way */
 };
 
 /* One request for a device. Zero-initialise (fd -1); it must stay where it is while it waits or holds. */
@@ -138,6 +154,9 @@ int devlock_acquire(struct devlock_table *table, struct devlock *lock, const cha
 	void (*granted)(void *arg), void *arg, struct kettle_error *err);
 /* Gives the lock back, or stops waiting. Does nothing for a request that does neither. */
 void devlock_release(struct devlock_table *table, struct devlock *lock);
+/* A process of an ended job keeps a held lock, until devlock_drop. NULL: this process has no descriptor left. */
+struct devlock_kept *devlock_keep(struct devlock_table *table, const struct devlock *lock);
+void devlock_drop(struct devlock_table *table, struct devlock_kept *kept);
 /*
  * Whether another kettle-exec of this machine holds a lock, or an init that is still ending. False while this one holds
  * one.
@@ -192,12 +211,14 @@ const char *tool_query_line(struct command *command);
 
 /* ---- gpu.c: this machine's GPUs, as kettle-gpu reports them, and what slowed them between two readings ---- */
 
-#define GPU_FREE_MS 5000                       /* for a driver to free the memory of ended processes */
-#define GPU_COOL_MS 10000                      /* for a throttled GPU to recover before its step is repeated */
-#define GPU_POLL_MS 100                        /* between two readings in these times */
-#define GPU_LEFT_BYTES (UINT64_C(256) << 20)   /* bytes in use above the idle value that are allowed */
-#define GPU_PREPARED_BYTES (UINT64_C(1) << 30) /* that a process which waits for a run may hold, by default */
-#define GPU_SLOWED_NS 1000000                  /* how long a GPU may be slowed between two readings */
+#define GPU_FREE_MS 5000                          /* for a driver to free the memory of ended processes */
+#define GPU_COOL_MS 10000                         /* for a throttled GPU to recover before its step is repeated */
+#define GPU_POLL_MS 100                           /* between two readings in these times */
+#define GPU_FREED_POLL_MS 10                      /* between two readings while processes are ending */
+#define GPU_FREED_LEFT_BYTES (UINT64_C(16) << 20) /* bytes in use above the idle value that count as freed */
+#define GPU_LEFT_BYTES (UINT64_C(256) << 20)      /* bytes in use above the idle value that are allowed */
+#define GPU_PREPARED_BYTES (UINT64_C(1) << 30)    /* that a process which waits for a run may hold, by default */
+#define GPU_SLOWED_NS 1000000                     /* how long a GPU may be slowed between two readings */
 
 /*
  * Whether the machine may have GPUs: there is a driver's control node, or exec.yml or the environment (KETTLE_NVML,
@@ -286,9 +307,16 @@ struct gpuwatch {
  */
 json_t *gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading, json_t *unfit);
 /*
+ * Waits until the GPUs are freed, while the processes of a step are still listed as exiting: the driver lists no process,
+ * but for those in watch->prepared, and no memory above what an idle GPU uses; or until `ended`, a descriptor, is
+ * readable, since they have ended. False: neither came within ms. *ret_reading: the reading that shows them freed, a new
+ * reference; untouched if there is none. [any, blocks]
+ */
+bool gpuwatch_await_freed(const struct gpuwatch *watch, int ended, int ms, json_t **ret_reading);
+/*
  * Reads the GPUs after a step: {"gpus": [{"index", "uuid", "name", "before", "after"}], "throttled": [word], "unfit":
- * {GPU: [cause]} for those that were or are unfit to score, "remarks": [word]}. before: the reading before the step. With `cool`, waits up to GPU_COOL_MS for a throttled GPU to recover. *ret_reading: the
- * last reading, a new reference; NULL: there is none. New reference; NULL: nothing is known, and err has the reason if
+ * {GPU: [cause]} for those that were or are unfit to score, "remarks": [word]}. before: the reading before the step. With `cool`, waits up to GPU_COOL_MS for a throttled GPU to recover. *ret_reading: a
+ * reading after the step, or NULL; then the last reading, a new reference; NULL: there is none. New reference; NULL: nothing is known, and err has the reason if
  * it is the driver's. [any, blocks]
  */
 json_t *gpuwatch_after(

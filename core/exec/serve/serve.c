@@ -218,7 +218,7 @@ end_lease(struct serve *serve)
 	if (serve->input_open)
 		(void)uv_poll_stop(&serve->input);
 	(void)uv_timer_start(&serve->patience, out_of_patience, SERVE_END_MS, 0);
-	if (!serve->exec.jobs)
+	if (!exec_context_is_busy(&serve->exec))
 		close_all(serve);
 	job_cancel_all(&serve->exec);
 }
@@ -281,7 +281,7 @@ take_object(struct serve *serve, json_t *line_take)
 		warm_busy(serve->exec.warm);
 		if (job_start(&serve->exec, line_take, &error) != 0)
 			emit_error(serve, error.message);
-		if (!serve->exec.jobs)
+		if (!exec_context_is_busy(&serve->exec))
 			warm_idle(serve->exec.warm);
 		return;
 	}
@@ -452,7 +452,7 @@ serve_lines(const struct exec_options *options)
 		(void)uv_timer_start(&serve.lease, on_lease_over, serve.lease_ms, serve.lease_ms);
 	(void)uv_run(&serve.loop, UV_RUN_DEFAULT);
 	/* Jobs that did not die are left to the kernel, since freeing them would wait for them. */
-	return serve.exec.jobs ? serve.status : close_serve(&serve, serve.status);
+	return exec_context_is_busy(&serve.exec) ? serve.status : close_serve(&serve, serve.status);
 }
 
 /* The result of the single plan is the exit status. */
@@ -515,8 +515,8 @@ serve_plan(const struct exec_options *options, const char *path)
 		(void)fprintf(stderr, "kettle-exec: %s\n", error.message);
 		serve.status = EXEC_USAGE;
 	}
-	if (!serve.exec.jobs)
+	if (!exec_context_is_busy(&serve.exec))
 		close_all(&serve);
 	(void)uv_run(&serve.loop, UV_RUN_DEFAULT);
-	return serve.exec.jobs ? serve.status : close_serve(&serve, serve.status);
+	return exec_context_is_busy(&serve.exec) ? serve.status : close_serve(&serve, serve.status);
 }
