@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What it brings that the GPU is open before a run is known (`gpu: prepare` of exec.yml): isolated jobs in a second, the time
-until the first kernel, ranked submissions, and whether what was killed leaves memory behind. Each without, in pauses, and
-beside runs."""
+"""What it brings that the GPU is open before a run is known (`gpu: prepare` of exec.yml), and that it passes on when it is freed
+(`gpu: lease_until`): isolated jobs in a second, the time until the first kernel, ranked submissions, and whether what was killed
+leaves memory behind. Each without, in pauses, and beside runs."""
 import contextlib
 import os
 import signal
@@ -15,7 +15,9 @@ from commands import descendants
 from engine import Engine, Trouble, message_of
 from fit import Reader
 
-MODES = ("off", "idle", "always")
+# name of the row → `prepare` and `lease_until`
+MODES = {"off": ("off", "ended"), "idle": ("idle", "ended"), "always": ("always", "ended"), "off, freed": ("off", "freed"), "idle, freed": ("idle", "freed")}
+RANKED = ("off", "idle", "always", "idle, freed")
 JOBS = 30  # in a row, of each mode, at most
 FREE = 10  # seconds in which memory of what was killed must be free
 SLACK = 64 << 20  # bytes
@@ -65,6 +67,12 @@ main()
 """
 
 
+def configured(settings, mode):
+    """The settings of kettle-exec for a mode."""
+    prepare, until = MODES[mode]
+    return {**settings, "gpu": {**settings.get("gpu", {}), "prepare": prepare, "lease_until": until}}
+
+
 def driver_of(step):
     """A step for which a stand-in's driver is where it finds it."""
     driver = os.environ.get("STAND_IN_DRIVER")
@@ -97,9 +105,9 @@ class Runner(parts.Exec):
 
     def __init__(self, here, what, mode):
         self.usual, self.what, self.mode = here.settings, what, mode
-        here.settings = {**here.settings, "gpu": {**here.settings.get("gpu", {}), "prepare": mode}}
+        here.settings = configured(here.settings, mode)
         try:
-            super().__init__(here, "prepared-%s-%s" % (what, mode))
+            super().__init__(here, "prepared-%s-%s" % (what, mode.replace(", ", "-")))
         finally:
             here.settings = self.usual
 
@@ -166,7 +174,7 @@ def many(here, section, share, what, work):
             rows.append(row(mode, found))
             used = sum(one[3] for one in found)
             section.test("runs in %s find the GPU open, prepare: %s" % (what, mode),
-                         used == 0 if mode == "off" else used > 0 or not (hosted or any(one[4] for one in found)),
+                         used == 0 if MODES[mode][0] == "off" else used > 0 or not (hosted or any(one[4] for one in found)),
                          "%d of %d" % (used, len(found)))
             leaves_nothing(here, section, reader, before, runner)
     section.facts["jobs in " + what] = rows
@@ -181,11 +189,11 @@ def ranked(here, section, share):
         section.skip("ranked submissions of vectoradd_py", "there is no torch for this GPU")
         return
     end, rows, usual = time.monotonic() + share, [], here.settings
-    for number, mode in enumerate(MODES):
-        here.settings = {**usual, "gpu": {**usual.get("gpu", {}), "prepare": mode}}
+    for number, mode in enumerate(RANKED):
+        here.settings = configured(usual, mode)
         try:
-            with Engine(here, "prepared-ranked-" + mode) as engine:
-                limit = (end - time.monotonic()) / (len(MODES) - number)
+            with Engine(here, "prepared-ranked-" + mode.replace(", ", "-")) as engine:
+                limit = (end - time.monotonic()) / (len(RANKED) - number)
                 engine.board("vectoradd_py", str(tasks[0].path))
                 file = str(next(path for path in tasks[0].templates if path.suffix == ".py"))
                 times = []
