@@ -12,7 +12,7 @@
 
 #define SHOWN 40 /* bytes of the rest in a message */
 
-/* What is left to read. */
+/* The rest of the text. */
 struct reader {
 	const char *at;
 	unsigned depth;

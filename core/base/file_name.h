@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* What follows the last slash of a path. */
+/* The part of a path after its last slash. */
 static inline const char *
 file_name_of(const char *path)
 {

@@ -17,7 +17,7 @@
 	X(PROCESSES, "processes", "other processes use it") \
 	X(UNREADABLE, "unreadable", "its driver did not answer after a run")
 
-/* What one should know of scores on a GPU that is fit. */
+/* Remarks on scores of a GPU that is fit. */
 #define GPU_REMARKS(X) \
 	X(CLOCKS_UNLOCKED, "clocks-unlocked", "its clocks are not known to be locked") \
 	X(POWER_CAP, "power-cap", "it reached its power cap") \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How durations are distributed: counts in fixed buckets, for monitoring. */
+/* Histograms of durations: counts in fixed buckets, for monitoring. */
 #include <config.h>
 
 #include "base/histogram.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How durations are distributed: counts in fixed buckets, for monitoring. One thread at a time. */
+/* Histograms of durations: counts in fixed buckets, for monitoring. One thread at a time. */
 #pragma once
 
 #include <jansson.h>

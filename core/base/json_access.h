@@ -56,7 +56,7 @@ member_number(const json_t *object, const char *key)
 	return json_is_number(value) ? json_number_value(value) : __builtin_nan("");
 }
 
-/* What is at a path of members and of indices of arrays, "a.0.b", of so many characters; NULL: nothing. */
+/* The value at a path of members and array indices, "a.0.b", of this length; NULL: there is none. */
 static inline json_t *
 json_at(const json_t *value, const char *path, size_t len)
 {

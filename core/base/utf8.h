@@ -30,7 +30,7 @@ uint32_t utf8_find_invisible(const char *text, size_t size);
  * Appends to out; returns how many were replaced.
  */
 size_t utf8_sanitize(const char *data, size_t size, struct buf *out);
-/* How many bytes of a text of this size are shown where at most max may be: it is cut between characters. */
+/* The length to which a text of this size is cut, between characters, so that it has at most max bytes. */
 size_t utf8_cut(const char *text, size_t size, size_t max);
 /* Copies a text into an array of size bytes, cut between characters; each byte that is not UTF-8 becomes "?". */
 void utf8_copy(char *to, size_t size, const char *text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the best scores of a leaderboard became better over time, and how its first places changed. */
+/* The best scores of a leaderboard over time, and the changes of its first places. */
 #include <config.h>
 
 #include "commands/handlers.h"

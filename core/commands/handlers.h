@@ -108,7 +108,7 @@ command_run_fn cmd_competition_show;
  */
 command_run_fn cmd_submit;
 command_add_fn add_submit_stays; /* "stays" */
-/* Which devices of a board would take a submission of the actor's, by rate limits, budgets and the configuration. */
+/* The devices of a board, and whether each would take a submission of the actor now. */
 command_run_fn cmd_board_devices;
 
 /* ---- cmd_submission.c: submissions. Store's threads ---- */

@@ -14,7 +14,7 @@
 
 #include <kettle/runner.h>
 
-/* Who is at fault that a run did not pass; see docs/protocol.md. */
+/* The cause of a run that did not pass: participant, task, machine or operator; see docs/protocol.md. */
 static const char *const faults[] = {"participant", "task", "machine", "operator", NULL};
 /* The stage at which it ended. */
 static const char *const stages[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the languages that can make a task of one reference file run it on the devices at hand. */
+/* Chooses the language of a single reference file: one that runs it on the devices at hand. */
 /*
  * Theory of operation. A thread of the pool reads the file in each language. Then one device after the other is described,
  * as a language learns the architecture of a GPU from that, and the language of each bundle plans a test for it, which runs

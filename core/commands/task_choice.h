@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the languages that can make a task of one reference file run it on the devices at hand. Loop thread. */
+/* Chooses the language of a single reference file: one that runs it on the devices at hand. Loop thread. */
 #pragma once
 
 #include "session/core.h"

@@ -18,7 +18,7 @@ typedef void (*task_tried)(void *arg, const struct kettle_error *err, json_t *tr
  * process has no runner for it, if the task cannot be planned for it, or if its machine does not answer. Then, if runs is
  * set, runs the first template of the task, or an empty file where it has none, as a test on each device, on the first of
  * its units that is free, one after the other. devices: as for local_job_devices. waiter: gets the progress, which is that
- * of task.run; the trial ends when nobody waits. bundle, devices and waiter are borrowed. done is called once, perhaps
+ * of task.run; the trial ends when no caller waits. bundle, devices and waiter are borrowed. done is called once, perhaps
  * before this returns.
  */
 void task_try(struct core *core, const struct waiter *waiter, const json_t *bundle, const json_t *devices, bool runs,

@@ -25,20 +25,20 @@
 /* A unit that lost a job pauses for ENGINE_PAUSE_MS, doubled with each loss in a row, at most ENGINE_PAUSE_MAX_MS. */
 #define ENGINE_PAUSE_MS 250
 #define ENGINE_PAUSE_MAX_MS 60000
-/* From so many losses in a row the unit gets one job at a time; from so many its losses use up no attempt of a job. */
+/* The losses in a row after which a unit gets one job at a time, and after which they use up no attempt of a job. */
 #define ENGINE_LOSSES_ONE 2
 #define ENGINE_LOSSES_SPARE 3
-/* So many jobs in a row may be unknown to the remote side; the next one counts as the unit's loss. */
+/* The number of jobs in a row that may be unknown to the remote side; the next one counts as the unit's loss. */
 #define ENGINE_GONE_MAX 3
 #define ENGINE_TICK_MS 250
 /* The number of a device's last jobs whose times are kept. */
 #define ENGINE_RECENT 15
-/* So many faults of its GPUs in a row disable a unit, which is then tested in this interval. */
+/* The number of faults of its GPUs in a row that disable a unit, and the interval in which it is then tested. */
 #define ENGINE_FAULTS_MAX 2
 #define ENGINE_TEST_MS 60000
 /* A ranked job waits so long while no unit in order is fit to score. */
 #define ENGINE_UNFIT_MAX_MS (24 * UINT64_C(3600000))
-/* So many scores of a job are dropped since it heats GPUs on which other jobs score; the next one counts. */
+/* The number of scores of a job that are dropped since it heats GPUs on which other jobs score; the next one counts. */
 #define ENGINE_UNFIT_RUNS 2
 /*
  * Time from an answer to the next heartbeat, and the times without an answer after which a unit is late (logged) and
@@ -138,7 +138,7 @@ struct job_list {
 	size_t count;
 };
 
-/* What has ended on a device since this engine was made. */
+/* The jobs that have ended on a device since this engine was made. */
 struct device_metrics {
 	struct histogram wait;  /* in the queue, before the last attempt */
 	struct histogram build; /* all steps of a job that are no runs */
@@ -348,7 +348,6 @@ void engine_job_overdue(struct engine_job *job);
 /* Gives up a job that its runner does not complete. The attempt is lost, and may still use the unit. */
 void engine_job_abandon(struct engine_job *job, const char *why);
 
-/* Each of these takes the job from its unit, at once or after a write; the job may be gone afterwards. */
 /* Each of these takes the job from its unit, at once or when the database has it; the job may be gone afterwards. */
 
 /* Forgets the job: it has ended, was cancelled, or is left to the next engine. */

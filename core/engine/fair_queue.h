@@ -40,5 +40,5 @@ struct fair_queue_item *fair_queue_take_where(
 /* Takes out a job. Does nothing if it is not queued. */
 void fair_queue_remove(struct fair_queue *queue, struct fair_queue_item *item);
 size_t fair_queue_length(const struct fair_queue *queue);
-/* How many jobs would be taken before this one if nothing else came: 0 is next. */
+/* The number of jobs that would be taken before this one if no other came: 0 is next. */
 size_t fair_queue_position(const struct fair_queue *queue, const struct fair_queue_item *item);

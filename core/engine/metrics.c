@@ -79,7 +79,7 @@ counts_json(const json_t *counts)
 	return counts ? json_deep_copy(counts) : json_object();
 }
 
-/* What alert rules select exists before it occurs: a new counter has no increase, and a sum of no samples is not 0. */
+/* Counters that alert rules select exist at 0 from the start: Prometheus sees no increase in a counter that is new. */
 static json_t *
 runs_json(const json_t *runs)
 {

@@ -46,7 +46,7 @@ is_from_load(const char *cause)
 	return false;
 }
 
-/* How many of the causes the load of a job may bring about. */
+/* The number of the causes that the load of a job may bring about. */
 static size_t
 count_from_load(const json_t *causes)
 {

@@ -66,7 +66,7 @@ timing_add(struct sweep *sweep, enum part part, int64_t from, int64_t to)
 	sweep->edges[sweep->count++] = (struct edge){to, part, -1};
 }
 
-/* How long compilers were at work in a run. */
+/* The time in which compilers were at work in a run. */
 static int64_t
 compile_ns(const struct outcome *outcome, int64_t run)
 {
@@ -103,7 +103,7 @@ by_time(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* How long each part was the most telling one. */
+/* The time for which each part was the most telling one. */
 static void
 measure(struct sweep *sweep, int64_t ret_ns[PART_COUNT])
 {

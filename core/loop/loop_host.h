@@ -7,7 +7,7 @@
 #include <kettle/host.h>
 #include <stddef.h>
 
-/* How the structures of hosts begin. */
+/* The first members of each host's structure. */
 struct loop_host {
 	struct kettle_host table;
 	struct loop_services *io;

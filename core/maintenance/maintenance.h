@@ -28,7 +28,7 @@
 #define GC_FIRST_MS 600000   /* after a server has started */
 #define GC_EVERY_MS 86400000 /* from then on */
 
-/* How many days they are kept; 0: for ever. */
+/* The days for which they are kept; 0: for ever. */
 struct retention_limits {
 	int64_t artifact_days, log_days, event_days, audit_days;
 };

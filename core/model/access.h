@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who acts, what they may do, and what code on the database's threads may read besides the database. */
+/* The actor of a command, the actor's rights, and what handlers on the database's threads may read besides the database. */
 #pragma once
 
 #include <jansson.h>
@@ -14,7 +14,7 @@ enum access_right {
 	RIGHT_ADMIN,
 };
 
-/* Who waits for the answer of a command; zeros: nobody who could go away. See core_is_awaited. */
+/* The call and the caller that wait for a command's answer; zeros: none that could go away. See core_is_awaited. */
 struct waiter {
 	uint64_t caller; /* the connection, or the client of a frontend, that gets its progress; 0: this process */
 	uint64_t call;   /* the call, which may be cancelled */

@@ -14,7 +14,7 @@
 #define AUDIT_TRIM_EVERY 100 /* rows, after which both limits are kept */
 #define AUDIT_NAMES_MAX 50   /* boards, users or values of one list in a row */
 
-/* What a row has besides who, when and the command; all arrays and the object are the owner's. Zero-initialise. */
+/* The columns of a row besides actor, time and command; all arrays and the object are the owner's. Zero-initialise. */
 struct audit_entry {
 	json_t *boards;     /* names */
 	json_t *users;      /* numbers */
@@ -36,7 +36,7 @@ int audit_add_submission(struct db *db, struct audit_entry *entry, int64_t submi
 int audit_put(struct db *db, int64_t user, const char *name, const char *command, const struct audit_entry *entry,
 	struct kettle_error *err);
 
-/* Which rows; zeros and NULL: all. */
+/* The choice of rows; zeros and NULL: all. */
 struct audit_filter {
 	int64_t actor;
 	const char *board;

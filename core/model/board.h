@@ -11,7 +11,7 @@
 #define BOARD_DESCRIPTION_MAX 10000 /* characters */
 #define BOARD_LANGUAGE_SIZE 64      /* bytes */
 
-/* Who may read the code of others: no user, users with access after the deadline, users with access. */
+/* The readers of others' code: none, users with access after the deadline, users with access. */
 enum board_code { BOARD_CODE_OWNER, BOARD_CODE_ENDED, BOARD_CODE_ALWAYS };
 
 struct board {

@@ -56,5 +56,5 @@ int board_set_list(struct db *db, const char *set, json_t **ret_boards, struct k
  */
 int board_set_describe(struct db *db, const struct actor *actor, const char *set, const char *description, bool joins,
 	bool dry, bool *ret_changes, struct kettle_error *err);
-/* What a set says of itself, perhaps "". New reference. Does not check who may see it. */
+/* The set's own description, perhaps "". New reference. Does not check whether the actor may see it. */
 int board_set_description(struct db *db, const char *set, json_t **ret_description, struct kettle_error *err);

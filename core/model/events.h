@@ -55,7 +55,7 @@ int events_range(struct db *db, int64_t *ret_oldest, int64_t *ret_newest, struct
 /* {"oldest", "newest": as events_range, "cursors": how far each consumer has come, by its name}. New reference. */
 int events_span(struct db *db, json_t **ret_span, struct kettle_error *err);
 
-/* How far a consumer ("plugin:discord") has come; 0: it has none. */
+/* The number of the last event that a consumer ("plugin:discord") has taken; 0: none. */
 int events_cursor_get(struct db *db, const char *consumer, int64_t *ret_seq, struct kettle_error *err);
 /* Moves a consumer's cursor, only forwards. */
 int events_cursor_set(struct db *db, const char *consumer, int64_t seq, struct kettle_error *err);
@@ -73,7 +73,7 @@ struct event_kind {
 
 extern const struct event_kind event_kinds[]; /* ends with a NULL kind */
 
-/* Who may read events of a scope, in words. */
+/* The readers of a scope's events, in words. */
 const char *event_scope_text(char scope);
 /* Checks that a stored event is as its row says: scope, and no member of data that the row lacks. EINVAL. [any] */
 int event_kind_check(const json_t *event, struct kettle_error *err);

@@ -351,7 +351,7 @@ clean_reason(const char *reason)
 	return buf_take(&clean);
 }
 
-/* How a lost attempt counts: as one of JOB_MAX_ATTEMPTS, one of JOB_MAX_LOST_WITH_ENGINE, or not. */
+/* The limit that a lost attempt counts against: JOB_MAX_ATTEMPTS, JOB_MAX_LOST_WITH_ENGINE, or none. */
 enum loss_kind { LOSS_COUNTED, LOSS_UNCOUNTED, LOSS_UNLIMITED };
 static const enum loss_kind loss_kinds[] = {
 	[KETTLE_LOSS_NODE_FAULT] = LOSS_COUNTED,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How the first places of a board's rankings have changed, from the stored events. */
+/* The changes of the first places of a board's rankings, from the stored events. */
 #include <config.h>
 
 #include "model/podium.h"

@@ -46,7 +46,7 @@ int ranking_recount_tries(struct db *db, int64_t user, struct kettle_error *err)
 /* A user's place; all 0 without one. */
 int ranking_of(struct db *db, int64_t leaderboard, const char *device, int64_t user,
 	struct ranking_position *ret_position, struct kettle_error *err);
-/* How many entries come before a user's own in the order of a page; -1: the user is not ranked. */
+/* The number of entries before a user's own in the order of a page; -1: the user is not ranked. */
 int ranking_offset(struct db *db, int64_t leaderboard, const char *device, int64_t user, int64_t *ret_offset,
 	struct kettle_error *err);
 /* Whether the user has a place on any device of the board. */

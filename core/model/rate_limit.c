@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many submissions a user may make in an hour. */
+/* Limits on the number of a user's submissions in an hour. */
 #include <config.h>
 
 #include "model/rate_limit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How many submissions a user may make in an hour. Store's thread. */
+/* Limits on the number of a user's submissions in an hour. Store's thread. */
 #pragma once
 
 #include "model/access.h"

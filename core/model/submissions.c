@@ -73,7 +73,7 @@ submission_of_request(struct db *db, int64_t user, const char *request, json_t *
 	"CASE WHEN s.flagged_at IS NOT NULL THEN coalesce(s.flag_reason, '') END AS flagged, s.practice AS " \
 	"practice_bool, "
 #define JOINS " FROM submissions s JOIN leaderboards b ON b.id = s.leaderboard JOIN users u ON u.id = s.user "
-/* What counts or could count, of s, leaderboards b and users u: others may see it where the leaderboard allows it. */
+/* Submissions s (of leaderboards b, users u) that count or could count: others may see them where the leaderboard allows it. */
 #define IS_OPEN \
 	"s.mode = 'ranked' AND s.flagged_at IS NULL AND s.done_at IS NOT NULL AND s.id >= b.counts_from AND " \
 	"u.banned_at IS NULL AND EXISTS (SELECT 1 FROM jobs j WHERE j.submission = s.id AND NOT j.superseded AND j.state " \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which user a caller means: an identity, a number or a name, which are never taken for each other. */
+/* References to users: an identity, a number or a name; the forms cannot be confused. */
 #pragma once
 
 #include "model/access.h"

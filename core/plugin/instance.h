@@ -42,7 +42,7 @@ int instance_start(struct instance *instance, struct kettle_error *err);
  */
 void instance_destroy(struct instance *instance);
 
-/* Which of two kinds starts first: runners, languages, frontends. Less than 0: the first one. [any] */
+/* Compares two kinds in the order of their start: runners, languages, frontends. Less than 0: the first one. [any] */
 int instance_order(const struct instance *one, const struct instance *other);
 
 /*

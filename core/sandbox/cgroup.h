@@ -33,7 +33,7 @@ struct sandbox_cgroup_root {
 struct sandbox_cgroup_root *sandbox_cgroup_root(struct kettle_error *reason);
 /* Removes the owner's cgroup, releases its locks and frees the root. NULL is allowed. */
 void sandbox_cgroup_leave(struct sandbox_cgroup_root *root);
-/* Which of MEMORY_CGROUP, PIDS_CGROUP and CPU_CGROUP a root provides. NULL: 0. */
+/* The set of MEMORY_CGROUP, PIDS_CGROUP and CPU_CGROUP that a root provides. NULL: 0. */
 unsigned sandbox_cgroup_protections(const struct sandbox_cgroup_root *root);
 
 /*

@@ -191,7 +191,7 @@ park_payload(struct init *self)
 	return limit_epoll(self) || sandbox_payload_park(self->plan, self->zygote, &self->parked) ? -1 : 0;
 }
 
-/* How many of the descriptors are the payload's: a prepared program gets one more. */
+/* The number of the payload's descriptors: a prepared program gets one more. */
 static size_t
 payload_fds(const struct init *self)
 {

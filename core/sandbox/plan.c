@@ -269,7 +269,7 @@ fill_cores(const int *cores, size_t count, bool *ret_has, cpu_set_t *ret_set, st
 	return 0;
 }
 
-/* How many sockets together can hold a part of the memory that TCP may have on the machine without being slowed down. */
+/* The number of sockets that together can hold a part of the machine's TCP memory without being slowed down. */
 static uint64_t
 most_sockets(void)
 {

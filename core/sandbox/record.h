@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-/* How a path is looked up. */
+/* The way in which a path is looked up. */
 enum sandbox_look {
 	SANDBOX_LOOK_AT,   /* whether it is there, what it is */
 	SANDBOX_LOOK_LINK, /* the same for the link itself */

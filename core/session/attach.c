@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "store/db_file.h"
 
-/* How long a process waits for an owner that starts or ends. */
+/* The time that a process waits for an owner that starts or ends. */
 #define ATTACH_LIMIT_MS 15000
 #define ATTACH_RETRY_MS 25
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a call of a command says for the log of who did what. */
+/* Entries of the audit log, from calls of commands. */
 #include <config.h>
 
 #include "session/audit_call.h"

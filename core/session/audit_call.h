@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a call of a command says for the log of who did what (model/audit.h). Store's thread. */
+/* Entries of the audit log (model/audit.h), from calls of commands. Store's thread. */
 #pragma once
 
 #include "model/audit.h"

@@ -378,7 +378,7 @@ audit_on_store(struct db *db, void *arg, struct kettle_error *err)
 	return rc < 0 ? rc : audit_call_end(db, call->command, &call->resolved, call->result, &entry, err);
 }
 
-/* What the engine has done stays done where the log cannot take it. */
+/* The engine's work stays done where the audit log cannot take the entry. */
 static void
 audited_on_store(void *arg, const struct kettle_error *err)
 {
@@ -736,7 +736,7 @@ core_request(struct core *core, const struct kettle_request *request, const void
 
 /* ---- cancelling ---- */
 
-/* Answers a call. Its command goes on until it sees that nobody waits, or to its end. */
+/* Answers a call. Its command goes on until it sees that no caller waits, or to its end. */
 static void
 cancel_call(struct call *call)
 {

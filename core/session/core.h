@@ -193,7 +193,7 @@ int core_request(struct core *core, const struct kettle_request *request, const 
 /* See host.h: request_cancel. [any] */
 void core_cancel(struct core *core, const void *owner, uint64_t number);
 /*
- * server.c. Whether somebody still waits for the answer of a command: its call is not cancelled and its caller is
+ * server.c. Whether a caller still waits for the answer of a command: its call is not cancelled and its caller is
  * there. Commands that take long end when that is no more so. Loop thread.
  */
 bool core_is_awaited(const struct core *core, const struct waiter *waiter);

@@ -12,7 +12,7 @@ struct call {
 	json_t *actor, *args;
 	char *name;
 	const struct command *command;
-	kettle_answer answer; /* NULL: nobody waits */
+	kettle_answer answer; /* NULL: no caller waits */
 	void *arg;
 	struct waiter waiter; /* of its command; call: its number, for core_cancel */
 	const void *owner;    /* who may cancel it */
@@ -151,7 +151,7 @@ int client_connect(struct core *core, const struct client_events *events, pid_t 
 	struct kettle_error *err);
 /* Takes the call, sends it, and answers it when the owner does. */
 void client_call(struct client *client, struct call *call);
-/* Tells the owner that nobody waits for a call that was sent. */
+/* Tells the owner that no caller waits for a call that was sent. */
 void client_cancel(struct client *client, const struct call *call);
 void client_subscribe(struct client *client, const struct subscription *subscription);
 void client_unsubscribe(struct client *client, uint64_t id);

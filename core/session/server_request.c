@@ -113,7 +113,7 @@ folder_of_user(void)
 	return home && *home == '/' ? path_join(home, ".config/kettle") : NULL;
 }
 
-/* What the file holds; an empty object where there is none. New reference; NULL: it cannot be read, or is none of ours. */
+/* The contents of the file; an empty object if there is no file. New reference; NULL: it cannot be read, or is not of this form. */
 static json_t *
 read_tokens(const char *path, struct kettle_error *err)
 {

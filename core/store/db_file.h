@@ -36,7 +36,7 @@ const char *db_file_network_name(uint32_t magic);
 
 /* ---- DB.lock: who runs jobs on a database. The lock is the flock, never the file's existence. ---- */
 
-/* Who holds it, as far as it is known. */
+/* The process that holds it, as far as it is known. */
 struct lock_holder {
 	pid_t pid;      /* 0: unknown, or it has just gone */
 	bool is_server; /* a server, not a command line */

@@ -60,7 +60,7 @@ void store_read(struct store *store, store_op op, store_done done, void *arg);
 void store_later(struct store *store, store_op op, store_done done, void *arg);
 /* The same on the reader: beside the writes that wait, and not ordered with them. For what only shows something. */
 void store_query(struct store *store, store_op op, store_done done, void *arg);
-/* How long the commits took since the store was opened, as histogram_json has it. Loop thread. New reference. */
+/* The times of the commits since the store was opened, as histogram_json has them. Loop thread. New reference. */
 json_t *store_commits(const struct store *store);
 /* When a change last reached the disk, by clock_ns; 0: none has, or a later write failed with EIO. Loop thread. */
 uint64_t store_wrote_ns(const struct store *store);

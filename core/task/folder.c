@@ -56,7 +56,7 @@ reach_up(unsigned *most, const json_t *source)
 		*most = up;
 }
 
-/* How far up links may lead: no further than the sources themselves. */
+/* The topmost folder to which links may lead: that of the sources themselves. */
 static void
 find_reach(struct folder *folder)
 {

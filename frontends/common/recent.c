@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is remembered for a while, in memory alone. */
+/* A cache of values for a while, in memory alone. */
 #include <config.h>
 
 #include "common/recent.h"

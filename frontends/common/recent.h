@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is remembered for a while, in memory alone: JSON by a key, a bounded number of them. All [any]. */
+/* A cache of values for a while, in memory alone: JSON by a key, a bounded number of them. All [any]. */
 #pragma once
 
 #include <jansson.h>
@@ -10,7 +10,7 @@ struct recent;
 /* max: entries; one more takes the place of the oldest. */
 struct recent *recent_new(const struct kettle_host *host, size_t max);
 void recent_free(struct recent *recent); /* NULL is allowed */
-/* How often all was forgotten; for recent_put. */
+/* The number of times that the cache was emptied; for recent_put. */
 uint64_t recent_generation(struct recent *recent);
 /* Remembers a value for so many ms, unless all was forgotten since `generation` was read. */
 void recent_put(struct recent *recent, const char *key, json_t *value_take, int64_t ms, uint64_t generation);

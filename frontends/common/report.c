@@ -285,7 +285,7 @@ report_jit(const struct term *term, json_t *jit)
 	term_block(term->out, json_text_or_empty(jit, "dropped"), 6, REPORT_OUTPUT_LINES);
 }
 
-/* What the words of report_built_reasons mean. */
+/* The meanings of the words of report_built_reasons. */
 static const struct {
 	const char *word, *sentence;
 } built_reasons[] = {

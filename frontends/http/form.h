@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What clients send in bodies and queries: multipart forms, queries, over the whole text. Pure. [any] */
+/* Parsers of bodies and queries: multipart forms and queries, over the whole text. Pure. [any] */
 #pragma once
 
 #include <kettle/error.h>

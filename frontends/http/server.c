@@ -35,7 +35,7 @@ keep_escapes(void *arg, struct MHD_Connection *mhd, char *text)
 	return strlen(text);
 }
 
-/* What changes when a file does; all zero: it cannot be read. */
+/* Attributes that change when a file does; all zero: it cannot be read. */
 static struct timespec
 stamp_of(const char *file)
 {

@@ -42,7 +42,7 @@ struct http_header {
 	const char *name, *value;
 };
 
-/* How a server is reached, and its limits. 0 or NULL gives the default. */
+/* A server's addresses and limits. 0 or NULL gives the default. */
 struct http_rules {
 	const char *title;                  /* of the server in errors and the log: "The endpoint for interactions" */
 	const char *listen;                 /* ADDRESS:PORT, [ADDRESS]:PORT (port 0: the system chooses one) or unix:PATH */
@@ -123,7 +123,7 @@ bool http_reads(const struct http_request *request);
 const char *http_segment(const struct http_request *request, size_t index);
 /* The path as it was sent, without its query. */
 const char *http_path(const struct http_request *request);
-/* What follows the first `?`, as it was sent; "": nothing. form.h reads it. */
+/* The query after the first `?`, as it was sent; "": none. form.h reads it. */
 const char *http_query(const struct http_request *request);
 /* The value of the first header of that name, in any case; NULL: there is none. */
 const char *http_header_value(const struct http_request *request, const char *name);

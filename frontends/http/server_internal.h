@@ -145,7 +145,7 @@ struct http_request {
 	struct http_request *next;
 };
 
-/* What libmicrohttpd calls; request is *context there. */
+/* Callbacks of libmicrohttpd; request is *context there. */
 void *request_begin(void *server, const char *url, struct MHD_Connection *mhd);
 enum MHD_Result request_handle(void *server, struct MHD_Connection *mhd, const char *url, const char *method,
 	const char *version, const char *data, size_t *size, void **context);

@@ -184,7 +184,7 @@ take_header(void *arg, enum MHD_ValueKind kind, const char *name, const char *va
 	return MHD_YES;
 }
 
-/* Who the client is: a trusted proxy may say so, and so may whoever can open the unix socket. */
+/* The client's address: a trusted proxy may name it, and so may a process that can open the unix socket. */
 static void
 name_client(struct http_request *request, const struct framing *framing)
 {
@@ -473,7 +473,7 @@ request_drop(struct http_request *request)
 	if (!request->sent)
 		request_left(request);
 	(void)pthread_mutex_lock(&server->lock);
-	/* What the frontend has not answered is its own until then. */
+	/* A request that the frontend has not answered belongs to the frontend until then. */
 	bool kept = request->announced && !request->is_answered;
 	request->connection = NULL;
 	(void)pthread_mutex_unlock(&server->lock);

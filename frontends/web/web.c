@@ -253,7 +253,7 @@ on_request(void *arg, struct http_request *request)
 		route_word(frontend, request, first);
 }
 
-/* How much body a request may have; 0: nothing reads it. */
+/* The most bytes of body that a request may have; 0: nothing reads it. */
 static size_t
 body_max(const struct web *web, const struct http_request *request)
 {
@@ -265,7 +265,7 @@ body_max(const struct web *web, const struct http_request *request)
 	return max ? max : site_body_max(web, request);
 }
 
-/* What the server itself refuses: in the form of the errors of its address, where that can be read. */
+/* Refusals of the server itself, in the form of the errors of the address, if the address can be read. */
 static void
 on_refused(void *arg, struct http_request *request, unsigned status)
 {
@@ -295,7 +295,7 @@ static size_t
 on_head(void *arg, struct http_request *request)
 {
 	size_t max = body_max(&((struct frontend *)arg)->web, request);
-	/* What no address takes is read, and refused by its method or path. */
+	/* A request that no address takes is read, and refused by its method or path. */
 	if (max == 0)
 		return IGNORED_MAX;
 	if (!http_header_value(request, "Content-Length"))
@@ -313,7 +313,7 @@ static void
 on_answered(void *arg, const struct http_record *record)
 {
 	const struct web *web = &((struct frontend *)arg)->web;
-	/* What follows is a credential. */
+	/* A credential follows. */
 	bool is_link = strstr(record->path, LINKS);
 	if (member_true(web->options, "access_log"))
 		web->host->log(web->host, KETTLE_LOG_INFO, "%s %s %s %u %llu %llu ms", record->address, record->method,

@@ -80,7 +80,7 @@ void reads_free(struct reads *reads);
 
 struct recorder; /* opaque; has a thread of its own */
 
-/* How a recording ended. */
+/* The result of a recording. */
 enum recorder_end {
 	RECORDER_WHOLE,  /* the reads are complete */
 	RECORDER_UNSURE, /* they are not complete: the build did not start, or reads.unsure is set */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which steps may build now: at most N at once, and never two of the same. */
+/* Slots for builds: at most N steps build at once, and no two steps build the same. */
 #include <config.h>
 
 #include "exec/build/build.h"

@@ -337,7 +337,7 @@ enum job_stage {
 	JOB_GIVEN_UP, /* it is lost and `done` was sent, but steps may not have ended */
 	JOB_REPORTED, /* `done` was sent, all steps have ended, and the job's folder is being removed */
 };
-/* How a job ends. JOB_LOST: this machine is unusable, or could not take the job. */
+/* The end of a job. JOB_LOST: this machine is unusable, or could not take the job. */
 enum job_status { JOB_DONE, JOB_CANCELLED, JOB_LOST };
 /* Whether a function goes through the steps of a job. */
 enum job_turn {
@@ -460,7 +460,7 @@ struct step_jit {
 	char *trouble;                         /* why this machine could not keep files; NULL: no trouble */
 };
 
-/* What has the machine's files that a build reads. */
+/* The holder of the machine's files that a build reads. */
 enum step_cover {
 	COVER_RECORD,
 	COVER_KEY,     /* its key has all that it may read, since reads cannot be recorded here */

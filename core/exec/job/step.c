@@ -181,7 +181,7 @@ is_silent(const struct step *step)
 	return step->job->own || step->plan->shared;
 }
 
-/* What a solver's channel brought of its profiler is part of the step's result; nothing else is. */
+/* Of a solver's channel only its profiler's output is part of the step's result. */
 static void
 take_profile(struct step *step)
 {

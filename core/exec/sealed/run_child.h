@@ -16,7 +16,7 @@
 /* The return values of a reader of lines: more may follow; it was the last line; the child may not print this line. */
 enum run_child_line { RUN_CHILD_MORE = 0, RUN_CHILD_LAST = 1, RUN_CHILD_INVALID = 2 };
 
-/* How the child ended. */
+/* The end of the child. */
 struct run_child_end {
 	int status;  /* as from waitpid; -1: it did not end */
 	int told;    /* the signal that told this process to end; 0: none */

@@ -36,7 +36,7 @@
 #define BACKOFF_TIMES 6 /* that the delay after a failure doubles */
 #define MEMINFO_MAX 65536
 
-/* What a run needed, and the next one will: the parts of a config that do not depend on its job. */
+/* The parts of a run's config that do not depend on its job, and that the next run needs as well. */
 struct request {
 	struct warm_process *from; /* NULL: it executes a program */
 	char *key;
@@ -469,7 +469,7 @@ prepare(struct prepared_place *place, const struct request *request)
 	(void)uv_timer_start(&process->timer, on_late, warm->start_ms, 0);
 }
 
-/* How many requests, or processes, there are for a key. */
+/* The number of requests, or of processes, for a key. */
 static unsigned
 count_requests(const struct prepared_place *place, const struct request *like)
 {
@@ -510,7 +510,7 @@ fill_place(struct prepared_place *place)
 	bool used = is_shared(&place->gpus, &place->warm->gpus_used);
 	if (time_monotonic_ns() < place->until_ns || (place->warm->prepare == WARM_PREPARE_IDLE && used))
 		return;
-	/* What is not requested any more makes room for what is requested. */
+	/* Processes that no request needs any more make room for others. */
 	for (struct prepared_process *process = place->list, *next; process; process = next) {
 		const struct request like = {.from = process->from, .key = process->key};
 		next = process->next;

@@ -21,7 +21,7 @@ struct prepared_waiter {
 	struct prepared_waiter *next;
 };
 
-/* What a run begins from. With neither it can begin from no prepared process. */
+/* The origin of a run: a warm process or a program. A run with neither begins from no prepared process. */
 struct prepared_origin {
 	struct warm_process *process; /* as a copy of it; NULL: */
 	/* the sandbox_config's `file`, which does as sandbox/prepared_wire.h says, in this environment; empty: not so */
@@ -60,7 +60,7 @@ void prepared_forget(struct warm *warm, const struct warm_process *process);
 bool prepared_give_up(struct warm *warm);
 /* The bytes of all of them. */
 uint64_t prepared_bytes(const struct warm *warm);
-/* How many are ready that began from a process; NULL: from a program. */
+/* The number of ready ones that began from this process; NULL: from a program. */
 unsigned prepared_count(const struct warm *warm, const struct warm_process *process);
 /* Those that began from programs, as an entry of warm_describe. New reference. */
 json_t *prepared_programs(const struct warm *warm);

@@ -58,7 +58,7 @@ struct kettle_control_page {
 
 enum kettle_control_status { KETTLE_CONTROL_RETURNED = 1, KETTLE_CONTROL_RAISED = 2 };
 
-/* What the referee says by the first of two pipes. The solver answers with the nonce alone, by the second. */
+/* The referee's message, on the first of two pipes. The solver answers on the second, with the nonce alone. */
 enum kettle_control_what {
 	KETTLE_CONTROL_LOAD = 1,    /* make views of the input, and wait: its buffers are not written yet */
 	KETTLE_CONTROL_GO = 2,      /* call the submission */

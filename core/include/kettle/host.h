@@ -42,7 +42,7 @@ typedef void (*kettle_event_fn)(void *arg, const json_t *event);
 
 #define KETTLE_LINE_LONG (256u << 10) /* bytes of a line that read_long of struct kettle_spawn gets */
 
-/* How to start a child. Strings and arrays are borrowed for the call. */
+/* The start of a child. Strings and arrays are borrowed for the call. */
 struct kettle_spawn {
 	uint32_t size;           /* sizeof(struct kettle_spawn) */
 	const char *file;        /* a path, or a name looked up in PATH */
@@ -163,7 +163,7 @@ struct kettle_blob {
 };
 
 #if KETTLE_PLUGIN_ABI_MINOR >= 3
-/* A call of a command on behalf of somebody else. Everything is copied by the call. */
+/* A call of a command on behalf of another user. Everything is copied by the call. */
 struct kettle_request {
 	uint32_t size;       /* sizeof(struct kettle_request) */
 	const json_t *actor; /* as of `call` */

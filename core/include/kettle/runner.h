@@ -97,7 +97,7 @@ struct kettle_job {
  */
 struct kettle_runner {
 	uint32_t size;
-	/* How many jobs of the unit may be in run steps at once, and how many more may build meanwhile. */
+	/* The number of the unit's jobs that may be in run steps at once, and of further jobs that may build meanwhile. */
 	int (*capacity)(
 		void *self, const json_t *unit, unsigned *ret_slots, unsigned *ret_prefetch, struct kettle_error *err);
 	int (*submit)(void *self, const struct kettle_job *job, const json_t *plan, struct kettle_error *err);

@@ -39,7 +39,7 @@ const struct args_option confirm_options[] = {
 	{NULL, 0, NULL, NULL},
 };
 
-/* What the command does, as a template over its arguments. */
+/* The effect of the command, as a template over its arguments. */
 static const char *
 effect_of(const char *command)
 {

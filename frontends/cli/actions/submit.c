@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `kettle submit` and `submission watch`: the menu on a terminal, progress and a report. The user chooses a leaderboard if neither the command line nor the file's
- * header names one, then the mode if the command line does not name it, and devices if the leaderboard has several and
- * nothing names them.
+ * `kettle submit` and `submission watch`: the menu on a terminal, progress and a report. The user chooses a leaderboard
+ * if neither the command line nor the file's header names one, then the mode if the command line does not name it, and
+ * devices if the leaderboard has several and nothing names them.
  */
 #include <config.h>
 

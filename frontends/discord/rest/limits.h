@@ -23,7 +23,7 @@ void limits_free(struct limits *limits);
  * forgotten. 0: no wait.
  */
 uint64_t limits_overall(struct limits *limits, uint64_t now);
-/* How long a request of this route must wait for its bucket. 0: no wait; LIMITS_ANSWER. */
+/* The time that a request of this route must wait for its bucket. 0: no wait; LIMITS_ANSWER. */
 uint64_t limits_wait(struct limits *limits, const struct route *route, uint64_t now);
 /* Counts a request that is sent now. Pass the bucket to limits_answered, once; NULL: the route has none. */
 struct bucket *limits_sent(struct limits *limits, const struct route *route, uint64_t now);

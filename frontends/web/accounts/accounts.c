@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who people are in a browser: the pages of logins. */
+/* The pages of logins: sign in and out in a browser. */
 #include <config.h>
 
 #include "web/accounts/accounts.h"

@@ -18,5 +18,5 @@
  * /auth/join/KEY, /link/CODE. false: the request is for something else. On the server's thread.
  */
 bool accounts_request(struct web *web, struct http_request *request);
-/* How much body such a request may have; 0: it is for something else. */
+/* The most bytes of body that such a request may have; 0: it is for something else. */
 size_t accounts_body_max(const struct http_request *request);

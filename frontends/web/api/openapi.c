@@ -204,7 +204,7 @@ add_commands(const struct web *web, json_t *paths, json_t *shared)
 
 /* ---- KernelBot's calls ---- */
 
-/* What stands between braces in a path. */
+/* The names between braces in a path. */
 static json_t *
 path_parameters(const char *path)
 {
@@ -334,7 +334,7 @@ schema_in(const json_t *body, const char *type)
 	return json_object_get(of_type, "schema");
 }
 
-/* What an operation takes, in its path, query and body: rows of add_value. */
+/* The arguments of an operation in its path, query and body: rows of add_value. */
 static json_t *
 arguments_of(const json_t *operation)
 {

@@ -8,5 +8,5 @@
 json_t *openapi_make(const struct web *web);
 /* The same for a template: {"groups", "objects"}. New reference. [any], likewise. */
 json_t *openapi_model(const struct web *web);
-/* What programs that read no page need to know. */
+/* The description of the API for programs. */
 extern const char openapi_hints[]; /* llms.txt */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For whoever runs the server: readiness, and metrics in Prometheus' text format. */
+/* For the operators of the server: readiness, and metrics in Prometheus' text format. */
 #include <config.h>
 
 #include "web/api/operations.h"
@@ -172,7 +172,7 @@ answer_metrics(struct visit *visit, json_t *result)
 
 /* ---- requests ---- */
 
-/* What operators ask: a command, and what answers with its result. */
+/* A page for operators: a command, and the function that answers with its result. */
 struct question {
 	const char *command;
 	visit_fn answer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* For whoever runs the server: /health, /ready and /metrics. On the server's thread. */
+/* For the operators of the server: /health, /ready and /metrics. On the server's thread. */
 #pragma once
 
 #include "web/visit/web.h"

@@ -171,11 +171,11 @@ void
 pages_event(struct pages *pages, const json_t *event)
 {
 	const char *kind = json_text_or_empty(event, "kind"), *board = json_text_or_null(event, "leaderboard_name");
-	/* What is known of a board by its old name. */
+	/* Answers about a board under its old name. */
 	const char *was = json_text_or_null(json_object_get(event, "data"), "was");
 	/* Jobs change nothing on public pages: where they change a ranking, rank.changed follows. */
 	bool of_board = strncmp(kind, "leaderboard.", strlen("leaderboard.")) == 0 || strcmp(kind, "rank.changed") == 0;
-	/* What others see of a user is on no page of a board, and users may change it as often as they like. */
+	/* A user's public profile is on no page of a board, and users may change it as often as they like. */
 	bool of_several = strcmp(kind, "user.updated") == 0;
 	bool of_all = !of_several && (strncmp(kind, "user.", strlen("user.")) == 0 || strcmp(kind, "reset") == 0);
 	if (!of_board && !of_all && !of_several)

@@ -26,7 +26,7 @@ struct pages *pages_new(struct web *web);
 void pages_free(struct pages *pages); /* NULL is allowed */
 /* Answers the request by the kept answer with this key; false: there is none. [any] */
 bool pages_answer(struct pages *pages, const char *key, struct http_request *request);
-/* How often a board (NULL: of an answer about several) has changed; for pages_keep. [any] */
+/* The number of changes of a board (NULL: of all, for an answer about several); for pages_keep. [any] */
 uint64_t pages_changes(struct pages *pages, const char *board);
 /*
  * Answers the request with a body, and keeps it under the key unless the board has changed since `changes` was read,

@@ -10,7 +10,7 @@
 
 /* Whether a request is for this API; then answers it. On the server's thread. */
 bool compat_request(struct web *web, struct http_request *request);
-/* How much body a request may have; 0: none, or it is not for this API. */
+/* The most bytes of body that a request may have; 0: none, or it is not for this API. */
 size_t compat_body_max(const struct http_request *request);
 
 #define COMPAT_FILE_MAX 1000000     /* bytes of a submitted file */
@@ -110,7 +110,7 @@ bool compat_is_admin(const struct web *web, struct http_request *request);
 /* A device's queue as clients read it, of a row of `device.list`; null: there is no such row. New reference. */
 json_t *compat_queue(const json_t *devices, const char *name);
 
-/* What calls go on with. */
+/* The state of a request between its calls. */
 void compat_answer_leaderboards(struct visit *visit, json_t *boards);
 void compat_answer_gpus(struct visit *visit, json_t *result);
 void compat_answer_queue(struct visit *visit, json_t *devices);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What clients of KernelBot's API read of a submission. */
+/* A submission in the form of KernelBot's API. */
 #include <config.h>
 
 #include "web/compat/results.h"
@@ -48,7 +48,7 @@ exit_of(const json_t *ran)
 	return signal ? EXIT_SIGNALLED + signal : !member_true(ran, "passed");
 }
 
-/* What a run printed to stderr, and the engine's sentence where the output and the cases do not say what is wrong. */
+/* A run's stderr, and the engine's sentence where the output and the cases do not say what is wrong. */
 static json_t *
 errors_of(const json_t *run)
 {
@@ -74,7 +74,7 @@ compilation_of(const json_t *job)
 		json_text_or_empty(told, "command"));
 }
 
-/* What a public run did, as far as all forms have it. */
+/* The members of a public run that all forms have. */
 static json_t *
 outcome_of(const json_t *run)
 {

@@ -15,7 +15,7 @@
 
 /* ---- GET /auth/init ---- */
 
-/* What calls go on with. */
+/* The state of a request between its calls. */
 static void
 compat_begin_login(struct visit *visit, json_t *result)
 {

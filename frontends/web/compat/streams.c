@@ -111,7 +111,7 @@ on_tick(void *arg)
 
 /* ---- the end ---- */
 
-/* What a thread of the pool makes of a result and its zips. */
+/* The answer that a thread of the pool makes of a result and its zips. */
 struct sending {
 	struct visit *visit;
 	json_t *data; /* a copy of the visit's "result", "traces", "options", "id" */
@@ -191,7 +191,7 @@ open_next(struct visit *visit)
 		send_result(visit);
 }
 
-/* What was captured of which benchmarks, of the answer of `leaderboard.task`. */
+/* The captures of each benchmark, from the answer of `leaderboard.task`. */
 static void
 put_metadata(struct visit *visit, json_t *task)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every page knows, and the styles and scripts of pages. */
+/* The values that every page has, and the styles and scripts of pages. */
 #include <config.h>
 
 #include "web/render/page.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What every page knows, and the styles and scripts of pages: texts that stay as they are while the server runs. */
+/* The values that every page has, and the styles and scripts of pages, which stay the same while the server runs. */
 #pragma once
 
 #include <jansson.h>

@@ -24,7 +24,7 @@ ranking_of(const struct visit *visit)
 	return list_find(site_model(visit, "board.rankings"), "device", device ? device : "");
 }
 
-/* How many places are before the page. */
+/* The number of places before the page. */
 static json_int_t
 start_of(const struct visit *visit)
 {
@@ -47,7 +47,7 @@ args_ranking(const struct visit *visit)
 
 /* ---- what is shown ---- */
 
-/* How much more a score is than that of another entry, as text; null: there is none. */
+/* The difference of a score to that of another entry, as text; null: there is none. */
 static json_t *
 gap_of(double score, const json_t *entry)
 {

@@ -16,7 +16,7 @@
 #define ERRORS_MAX (256u << 10) /* ... of which repeated tracebacks are removed */
 #define CASES_MAX 1000          /* that are shown of a run */
 
-/* What the parts are made from. */
+/* The source of the parts. */
 struct source {
 	const char *name, *file_name; /* of the file in the job's folder, and as the user knows it */
 	const json_t *best, *first;   /* the devices' entries of the comparisons, or NULL */

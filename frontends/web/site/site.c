@@ -329,7 +329,7 @@ finds_renamed(struct visit *visit, const struct kettle_error *err)
 	return true;
 }
 
-/* What the page can do without is left out. */
+/* A part that the page can do without is left out. */
 static bool
 mend_read(struct visit *visit, const struct kettle_error *err)
 {
@@ -522,7 +522,7 @@ on_done(struct visit *visit, json_t *result)
 	visit_end(visit);
 }
 
-/* What a command refuses is shown on the form's page. */
+/* A command's refusal is shown on the form's page. */
 static bool
 mend_form(struct visit *visit, const struct kettle_error *err)
 {

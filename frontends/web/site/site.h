@@ -36,7 +36,7 @@ struct site_read {
 	json_t *(*make)(const struct visit *visit); /* or NULL: the arguments, in place of args */
 };
 
-/* What a POST to a page does. */
+/* The command that a POST to a page calls. */
 struct site_form {
 	const char *command; /* called as the user; NULL: there is no form, or the page's `step` has the commands */
 	const char *args;    /* as of site_read; or NULL */
@@ -92,7 +92,7 @@ extern const struct site_page *const site_parts[];
 
 /* Answers a request for a page, a form or an asset; false: it is for something else. On the server's thread. */
 bool site_request(struct web *web, struct http_request *request);
-/* How much body such a request may have; 0: it is for something else. */
+/* The most bytes of body that such a request may have; 0: it is for something else. */
 size_t site_body_max(const struct web *web, const struct http_request *request);
 /* Answers with a page of an error, in place of JSON, where the client is a browser; false: it is none. */
 bool site_refuse(struct web *web, struct http_request *request, unsigned status, const char *sentence);

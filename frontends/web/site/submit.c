@@ -65,7 +65,7 @@ args_submit(const struct visit *visit)
 
 /* ---- the page ---- */
 
-/* What the fields have at first, but for texts: as they were sent, else of a submission, else of a template. New reference. */
+/* The first values of the fields, without texts: as they were sent, else of a submission, else of a template. New reference. */
 static json_t *
 choice_of(const struct visit *visit)
 {
@@ -81,7 +81,7 @@ choice_of(const struct visit *visit)
 			list_find(site_model(visit, "board.leaderboard.task.files"), "source", "@SUBMISSION@"), "name");
 	AUTO_FREE char *made = random_token("", (char[HASH_SIZE]){0});
 	bool is_over = member_true(board, "ended") && member_is(board, "after_deadline", "closed");
-	/* What was refused since the board has just ended is not lost. */
+	/* A text that was refused since the board has just ended is not lost. */
 	return json_pack("{s:s, s:s, s:s, s:b}", "file_name", name, "mode", mode ? mode : "ranked", "request",
 		request ? request : made, "open", sent || !is_over);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What several pages ask of a request, and show. */
+/* Values of requests and of pages that several pages need. */
 #include <config.h>
 
 #include "web/site/site.h"
@@ -91,7 +91,7 @@ site_list(const char *text, const char *separators, const json_t *argument)
 	return list;
 }
 
-/* What a source of site_read has for an argument, whose type it gets. New reference; NULL: nothing. */
+/* The value for an argument in a source of site_read, converted to its type. New reference; NULL: none. */
 static json_t *
 source_value(const struct visit *visit, const json_t *argument, const char *source)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who sends a request. */
+/* The sender of a request. */
 #include <config.h>
 
 #include "web/visit/caller.h"

@@ -14,5 +14,5 @@
  * a name, are left out. New reference; NULL: the body is malformed (EINVAL), or a text is too long (ETOOBIG).
  */
 json_t *visit_fields(const struct http_request *request, struct kettle_error *err);
-/* How many bytes of body such a request may have. */
+/* The most bytes of body that such a request may have. */
 size_t visit_fields_max(const struct http_request *request);

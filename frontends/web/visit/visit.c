@@ -166,7 +166,7 @@ begin(void *arg)
 		visit->then(visit, NULL);
 }
 
-/* Who sends the request is known, or not found. */
+/* The sender of the request is known, or not found. */
 static void
 on_caller(void *arg, const json_t *actor, const struct kettle_error *err)
 {

@@ -26,12 +26,12 @@ struct visit {
 	struct http_request *request; /* until it is answered */
 	struct http_stream *stream;   /* or NULL */
 	json_t *actor;                /* who sends it; the web's `anonymous` without a credential */
-	json_t *data;                 /* an object, for whoever made the visit */
+	json_t *data;                 /* an object, for the maker of the visit */
 	visit_fail_fn fail;
 	/* Or NULL: whether the visit goes on in place of failing. */
 	bool (*mend)(struct visit *visit, const struct kettle_error *err);
 	const void *about;               /* likewise; or NULL */
-	void *state;                     /* for whoever made the visit; or NULL */
+	void *state;                     /* for the maker of the visit; or NULL */
 	void (*free_state)(void *state); /* at its end; or NULL */
 	bool waits;                      /* for events alone: it ends when its client leaves; the next call ends this */
 	/* Of visit.c. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all files of the web frontend share. */
+/* Declarations that all files of the web frontend share. */
 #pragma once
 
 #include <jansson.h>

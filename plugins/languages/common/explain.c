@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How languages explain outcomes: sentences, their step results, headers and libraries that a machine lacks. */
+/* Explanations of outcomes for languages: sentences, step results, headers and libraries that a machine lacks. */
 #include <config.h>
 
 #include <kettle/explain.h>

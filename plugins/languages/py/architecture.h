@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What compilers in Python call the GPU of a device, for steps that do not have it. */
+/* The names of a device's GPU for compilers in Python, in steps that do not have the GPU. */
 #pragma once
 
 #include <jansson.h>

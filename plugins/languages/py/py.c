@@ -324,7 +324,7 @@ has_gpu(const struct plan_builder *builder)
 	return architecture_is_gpu(builder->request->device);
 }
 
-/* What starts warm: with the modules that task and submission import, or, of a referee that does not judge, bare. */
+/* The warm start of a run: with the modules that task and submission import, or, of a referee that does not judge, bare. */
 static json_t *
 make_warm(const struct plan_builder *builder, bool submission)
 {

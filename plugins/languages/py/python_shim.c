@@ -59,7 +59,7 @@ struct action {
 	uint64_t mask;
 };
 
-/* How this process was started. */
+/* The start of this process. */
 struct process_start {
 	char **argv, **envp;
 	const uint64_t *auxiliary;

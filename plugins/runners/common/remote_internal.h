@@ -57,7 +57,7 @@ char *remote_parts_outputs(const struct remote_job *job);
 /* The name of the second part of a job that is in its first one. New string. */
 char *remote_parts_name(const struct remote_job *job);
 
-/* What follows the first part. */
+/* The second part. */
 struct remote_second {
 	json_t *unit; /* of the second part; NULL: the job has ended */
 	char *envelope, *whole;

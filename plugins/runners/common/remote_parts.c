@@ -107,7 +107,7 @@ remote_parts_unit(const struct remote *remote, const json_t *unit, json_t **ret_
 
 /* ---- the first part ---- */
 
-/* How many steps are before the first one that needs the device, or that is not for another machine. */
+/* The number of steps before the first one that needs the device or must not run on another machine. */
 static size_t
 count_first(const json_t *steps)
 {

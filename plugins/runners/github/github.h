@@ -16,7 +16,7 @@
 #define GITHUB_LABEL "ubuntu-24.04"
 #define GITHUB_NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-/* Which workflow, and where it runs. */
+/* The workflow, and where it runs. */
 struct run_place {
 	const char *repo;     /* "owner/name" */
 	const char *workflow; /* "kettle.yml" */
@@ -216,7 +216,7 @@ struct api_call *api_send(struct api *api, const struct api_request *request);
 void api_cancel(struct api_call *call);
 /* Whether a call may have reached GitHub by now. */
 bool api_was_sent(const struct api_call *call);
-/* How many tokens there are. */
+/* The number of tokens. */
 size_t api_tokens(const struct api *api);
 /* Whether URLs of other hosts must be https, since the API's is. */
 bool api_is_secure(const struct api *api);

@@ -51,7 +51,7 @@ static const struct kettle_option options[] = {
 static int
 create(const struct kettle_host *host, void **ret_self, struct kettle_error *err)
 {
-	/* What the commands need of the engine's environment, and no more, since jobs inherit theirs. */
+	/* The variables of the engine's environment that the commands need, and no others, since jobs inherit them. */
 	static const char *const names[] = {"PATH", "HOME", "USER", "LOGNAME", "LD_LIBRARY_PATH", "SLURM_CONF"};
 	struct slurm *slurm = xcalloc(1, sizeof(*slurm));
 	(void)err;
