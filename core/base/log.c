@@ -313,7 +313,7 @@ log_event(const char *area, const char *message, json_t *fields_take)
 	(void)pthread_mutex_unlock(&events.lock);
 	if (left_out)
 		json_object_set_new(fields, "left_out", json_integer((json_int_t)left_out));
-	/* Behind it, since it is said once, and long fields take the room of those after them. */
+	/* At the end, since it is logged once, and a long field takes the room of those after it. */
 	(void)json_object_update(fields, given);
 	write_entry(KETTLE_LOG_INFO, area, message, fields);
 }

@@ -319,7 +319,7 @@ bool engine_unit_has_room(const struct engine *engine, const struct unit *unit, 
  * which a submitter could fake. Only proven losses let the pause grow.
  */
 void engine_unit_lost(const struct engine_job *job, const char *why, bool proven);
-/* Counts a job that the unit's remote side does not know. True: with so many of them it is the unit's loss. */
+/* Counts a job that the unit's remote side does not know. True: it is one too many in a row, and so the unit's loss. */
 bool engine_unit_gone(struct unit *unit);
 /* Clears the losses of a unit that has brought a job to its end. */
 void engine_unit_works(struct unit *unit);

@@ -47,7 +47,7 @@ static const struct {
 	unsigned bit;
 } members[] = {{"kernel", KERNEL}, {"kernel_base", KERNEL_BASE}, {"launches", LAUNCHES}, {"skip", SKIP}};
 
-/* The members that each profiler supports; why: what it does instead. */
+/* The members that each profiler supports; why: its behaviour instead. */
 static const struct {
 	const char *profiler, *why;
 	unsigned can;

@@ -20,7 +20,7 @@ struct update {
 	json_t *devices;   /* and on what */
 	json_t *changes;   /* words: the settings that change */
 	json_t *differs;   /* of the task */
-	char *description; /* what it is from then on */
+	char *description; /* the new one */
 	bool new_task, leaves_scores;
 	int64_t ranked, open, counts_from;
 };

@@ -9,7 +9,7 @@
 
 struct stop_sequence;
 
-/* In order; what hangs has no further state. */
+/* In order; an instance that hangs has no further state. */
 enum instance_state {
 	INSTANCE_NONE,
 	INSTANCE_CREATED,

@@ -100,7 +100,7 @@ struct sandbox_plan {
 	struct sandbox_op *ops;             /* room for SANDBOX_OPS_MAX + 1 */
 	size_t ops_count;                   /* above SANDBOX_OPS_MAX: too many */
 	size_t ops_base;                    /* of them known before the clone, the same for all runs */
-	size_t ops_done;                    /* set by init: so many are carried out */
+	size_t ops_done;                    /* set by init: the number of those that are carried out */
 	bool ahead;                         /* the sandbox is prepared: operations for the device come before the job's */
 	char *mounts; /* the owner's, while it plans: mount points, each after a sign and with its NUL, and an empty one */
 	struct sandbox_limits limits; /* defaults filled in */

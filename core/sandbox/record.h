@@ -14,7 +14,7 @@
 
 /* The way in which a path is looked up. */
 enum sandbox_look {
-	SANDBOX_LOOK_AT,   /* whether it is there, what it is */
+	SANDBOX_LOOK_AT,   /* whether it exists, and its type */
 	SANDBOX_LOOK_LINK, /* the same for the link itself */
 	SANDBOX_LOOK_OPEN, /* its contents; of a folder: its entries */
 	SANDBOX_LOOK_RUN,  /* as a program */

@@ -12,7 +12,7 @@ struct recent *recent_new(const struct kettle_host *host, size_t max);
 void recent_free(struct recent *recent); /* NULL is allowed */
 /* The number of times that the cache was emptied; for recent_put. */
 uint64_t recent_generation(struct recent *recent);
-/* Remembers a value for so many ms, unless all was forgotten since `generation` was read. */
+/* Keeps a value for a time in ms, unless the cache was emptied since `generation` was read. */
 void recent_put(struct recent *recent, const char *key, json_t *value_take, int64_t ms, uint64_t generation);
 /* The value of a key, which stays; NULL: there is none, or its time is over. New reference. */
 json_t *recent_get(struct recent *recent, const char *key);

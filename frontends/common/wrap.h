@@ -4,7 +4,7 @@
 
 #include "common/term.h"
 
-/* Returns the end of a line of so many columns: after a word, and at least after the first one. */
+/* Returns the end of a line of this width, in columns: after a word, and at least after the first one. */
 const char *wrap_end(const char *text, size_t width);
 /*
  * Writes text whose lines may have styles. A line that is too wide continues where its last cell begins, if that is in

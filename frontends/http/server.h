@@ -24,7 +24,7 @@
 #define HTTP_SERVER_CONNECTIONS 1000    /* default of connections */
 #define HTTP_SERVER_REQUEST_S 10        /* default of request_s */
 #define HTTP_SERVER_DRAIN_S 20          /* default of drain_s */
-#define HTTP_SERVER_RATE (16u << 10)    /* bytes in a second; a body of so many prolongs request_s by a second */
+#define HTTP_SERVER_RATE (16u << 10)    /* bytes in a second; each such part of a body prolongs request_s by a second */
 #define HTTP_SERVER_BODIES (256u << 20) /* bytes of all bodies that wait or are read */
 #define HTTP_STREAM_BEHIND (256u << 10) /* bytes that a reader of a stream may be behind */
 #define HTTP_STREAM_SILENT_MS 15000     /* without a piece; then a comment line is sent */

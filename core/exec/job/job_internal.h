@@ -271,7 +271,7 @@ void budget_open(struct budget *budget, uint64_t disk);
 bool budget_take_result(struct budget *budget, struct result *result);
 /* Counts an outcome. Cuts members that do not fit, and names them in `cut`. */
 void budget_take_outcome(struct budget *budget, json_t *outcome);
-/* Whether a result event of so many bytes may be sent. */
+/* Whether a result event of this size, in bytes, may be sent. */
 bool budget_take_event(struct budget *budget, size_t size);
 /*
  * Sets bytes aside for a step's artifacts (step->artifacts.bytes_left): at most its limit, and what its job and its

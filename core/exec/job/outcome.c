@@ -196,7 +196,7 @@ outcome_judge(struct step *step)
 	if (limit_of(&step->processes[0].process) == SANDBOX_LIMIT_CANCEL)
 		return STEP_CANCELLED;
 	bool passes = outcome_exit_passes(step);
-	/* Of a solver that is profiled, what it does after the referee's end counts as well. */
+	/* A limit that a profiled solver reaches after the referee's end counts as well. */
 	step->failure.limit = passes && !step->plan->profile ? SANDBOX_LIMIT_NONE : find_limit(step, false);
 	if (step->failure.limit != SANDBOX_LIMIT_NONE)
 		return STEP_LIMIT;

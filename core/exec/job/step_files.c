@@ -547,7 +547,7 @@ end_recording(struct step *step)
 	return end == RECORDER_WHOLE;
 }
 
-/* Whether what it has written counts. */
+/* Whether its files count. */
 static bool
 leaves_outputs(const struct step *step)
 {

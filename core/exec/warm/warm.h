@@ -15,7 +15,7 @@
 
 #define WARM_START_MS 60000    /* for an interpreter to import, by default, */
 #define WARM_RECIPE_MS 30000   /* and for each of its recipes, likewise; or, if that is longer, */
-#define WARM_RECIPE_IMPORTS 40 /* so many times as long as its imports took: a slow machine is slow in both */
+#define WARM_RECIPE_IMPORTS 40 /* times the time of its imports: a slow machine is slow in both */
 /* The delay after a failure in which such steps begin cold, or without the failed recipe (then it doubles). */
 #define WARM_RETRY_MS 300000
 #define WARM_LOOK_MS 2000  /* between two checks of the disk */

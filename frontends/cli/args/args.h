@@ -95,7 +95,7 @@ bool args_row(const json_t *command, const struct args_option *own, size_t i, st
  */
 bool args_option(const json_t *command, const struct args_option *own, const char *name, size_t len, char letter,
 	struct args_row *ret_row);
-/* Reads the positional argument that follows so many others; a repeated one counts once. false: there are too many. */
+/* Reads the positional argument at this index; a repeated one counts once. false: there are too many. */
 bool args_place(const json_t *command, size_t before, struct args_row *ret_row);
 /* The command's words: "leaderboard create". */
 void args_command_words(const json_t *command, char ret_words[ARGS_NAME_SIZE]);

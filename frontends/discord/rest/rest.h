@@ -109,7 +109,7 @@ typedef void (*rest_download_fn)(void *arg, const struct kettle_error *err, cons
 int rest_download(
 	struct rest *rest, const char *url, size_t max_size, rest_download_fn done, void *arg, struct kettle_error *err);
 
-/* Milliseconds to wait after so many failed tries (1 or more): doubles each time; half of it is random. */
+/* Milliseconds to wait after a number of failed tries (1 or more): doubles each time; half of it is random. */
 uint64_t rest_backoff(unsigned tries);
 
 /* The milliseconds that the last answered request took; -1: there was none. */

@@ -63,7 +63,7 @@ struct compat_call {
 	struct {
 		unsigned status;
 		const char *sentence;
-	} refusal; /* of what there is not */
+	} refusal; /* of a thing that does not exist */
 };
 
 /* A route: its method and its path, in which "*" is any segment; the first that fits counts. */

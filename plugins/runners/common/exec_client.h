@@ -19,7 +19,7 @@
 #define EXEC_CLIENT_LONG (64u << 10)       /* bytes of a line that count as an answer to a heartbeat */
 #define EXEC_CLIENT_REF_MAX 128            /* bytes of a job's reference in an event that is too large to read */
 #define EXEC_CLIENT_INVALID_LINES_MAX 1000 /* lines that are no events, after which the client ends the process */
-#define EXEC_CLIENT_INVALID_LINES_BYTES (64u << 10) /* every so many bytes of an invalid line count as one more */
+#define EXEC_CLIENT_INVALID_LINES_BYTES (64u << 10) /* bytes of an invalid line that count as one more */
 #define EXEC_CLIENT_LOGGED_MAX 100                  /* lines of kettle-exec that are logged in a minute */
 #define EXEC_CLIENT_LAST_STDERR_MAX 400             /* bytes kept of the last line of its standard error */
 #define EXEC_DOCTOR_MAX (4u << 20)                  /* bytes of the report of `kettle-exec --doctor --json` */

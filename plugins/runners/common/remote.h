@@ -273,5 +273,5 @@ uint64_t remote_now_ms(const struct remote *remote);
  */
 char *remote_url(const char *text);
 
-/* Time to wait after so many failures in a row: a random part of a time that doubles from first_ms to most_ms. */
+/* Time to wait after a number of failures in a row: a random part of a time that doubles from first_ms to most_ms. */
 uint64_t remote_backoff_ms(unsigned failures, uint64_t first_ms, uint64_t most_ms);
