@@ -13,7 +13,6 @@
 
 #define MESSAGE_EPHEMERAL 64 /* flag: only the user of the interaction sees it */
 #define MESSAGE_CHOICES_MAX 25
-#define MESSAGE_CUSTOM_ID_MAX 100
 
 enum message_style { MESSAGE_PRIMARY = 1, MESSAGE_SECONDARY, MESSAGE_SUCCESS, MESSAGE_DANGER };
 
