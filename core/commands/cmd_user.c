@@ -80,19 +80,24 @@ cmd_user_unban(const struct command_call *call, json_t **ret_result, struct kett
 
 /* ---- role ---- */
 
+/* The last admin stays one. */
 static int
-check_role(struct db *db, const struct user *user, enum access_right role, struct kettle_error *err)
+check_other_admins(struct db *db, const struct user *user, struct kettle_error *err)
 {
-	int64_t others = 0;
-	if (user->banned && role != RIGHT_ANYBODY)
-		return kettle_fail(err, KETTLE_ECONFLICT, "`%s` is banned: lift the ban first.", user->name);
-	if (user->role != RIGHT_ADMIN || role == RIGHT_ADMIN)
-		return 0;
-	int rc = user_other_admins(db, user->id, &others, err);
+	int64_t others = 1;
+	int rc = user->role == RIGHT_ADMIN ? user_other_admins(db, user->id, &others, err) : 0;
 	if (rc == 0 && others == 0)
 		return kettle_fail(
 			err, KETTLE_ECONFLICT, "`%s` is the only admin: give another user that role first.", user->name);
 	return rc;
+}
+
+static int
+check_role(struct db *db, const struct user *user, enum access_right role, struct kettle_error *err)
+{
+	if (user->banned && role != RIGHT_ANYBODY)
+		return kettle_fail(err, KETTLE_ECONFLICT, "`%s` is banned: lift the ban first.", user->name);
+	return role == RIGHT_ADMIN ? 0 : check_other_admins(db, user, err);
 }
 
 int
@@ -195,20 +200,13 @@ cmd_user_export(const struct command_call *call, json_t **ret_result, struct ket
 static int
 check_delete(const struct command_call *call, const struct user *user, struct kettle_error *err)
 {
-	int64_t others = 1;
 	if (user->banned && call->actor->role != RIGHT_ADMIN)
 		return kettle_fail(err, KETTLE_EACCES, "You are banned: only an admin may delete you.");
 	bool admin = call->actor->role == RIGHT_ADMIN;
 	int rc = admin ? 0 : rate_limit_may_leave(call->db, user->id, err);
 	if (rc == 0 && !admin)
 		rc = device_usage_may_leave(call->db, user->id, err);
-	if (rc < 0)
-		return rc;
-	rc = user->role == RIGHT_ADMIN ? user_other_admins(call->db, user->id, &others, err) : 0;
-	if (rc == 0 && others == 0)
-		return kettle_fail(
-			err, KETTLE_ECONFLICT, "`%s` is the only admin: give another user that role first.", user->name);
-	return rc;
+	return rc < 0 ? rc : check_other_admins(call->db, user, err);
 }
 
 int
