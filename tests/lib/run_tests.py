@@ -46,7 +46,8 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 # A guard against tests that hang: how long one may say nothing. No measurement.
 GUARD_S = 600
 FIRST_LINES = 12  # of a failed test's diagnostics
-CLONE_NEWNS, CLONE_NEWPID, MS_REC, MS_PRIVATE = 0x20000, 0x20000000, 0x4000, 0x40000
+CLONE_NEWNS, CLONE_NEWPID, MS_REC, MS_PRIVATE, MNT_DETACH = 0x20000, 0x20000000, 0x4000, 0x40000, 2
+MEMORY_FOR_FILES = 6 << 30  # how much must be available for them to be there
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 LIBC = ctypes.CDLL(None, use_errno=True)
 # What ends a supervisor with all of its test: in a namespace the first process dies with it, and then all others.
@@ -442,6 +443,27 @@ class Schedule:
             signal.sigtimedwait({signal.SIGCHLD}, 1.0)
 
 
+@contextlib.contextmanager
+def files_in_memory():
+    """As root: what tests write is on a tmpfs, in a mount namespace of this process. Most of it is small and lives for moments, and on a
+    disk the kernel takes longer to find a free inode than to write such a file. Where memory is short it is on the disk as ever."""
+    with open("/proc/meminfo") as file:
+        available = int(re.search(r"MemAvailable: *([0-9]+)", file.read())[1]) * 1024
+    if os.geteuid() != 0 or available < MEMORY_FOR_FILES or LIBC.unshare(CLONE_NEWNS) != 0:
+        yield
+        return
+    LIBC.mount(None, b"/", None, MS_REC | MS_PRIVATE, None)
+    folder = tempfile.mkdtemp(prefix="kt-")
+    if LIBC.mount(b"tmpfs", folder.encode(), b"tmpfs", 0, b"mode=1777") == 0:
+        tempfile.tempdir = folder
+    try:
+        yield
+    finally:
+        tempfile.tempdir = None
+        LIBC.umount2(folder.encode(), MNT_DETACH)
+        os.rmdir(folder)
+
+
 def run_once(tests, cores):
     """Runs them all; their results and the runs."""
     schedule, total, runs = Schedule(tests, cores), Results(), []
@@ -493,6 +515,30 @@ def fail_skipped(total):
             total.failed.append((test, [f"skipped, which in CI is a failure: {reason}"]))
 
 
+def run_times(tests, arguments):
+    """Runs them as often as is wanted; how many failed."""
+    failures = 0
+    for _ in range(arguments.repeat):
+        begin = time.monotonic()
+        # What kettle-exec learns of tools and builds is kept for the others: it looks itself whether it still holds.
+        cache = tempfile.mkdtemp(prefix="kt-cache-")
+        os.environ["KETTLE_TEST_CACHE"] = cache
+        try:
+            total, runs = run_once(tests, os.cpu_count())
+        finally:
+            shutil.rmtree(cache, ignore_errors=True)
+        if os.environ.get("CI") == "true":
+            fail_skipped(total)
+        report(total, runs, time.monotonic() - begin)
+        if arguments.durations:
+            with open(arguments.durations, "w") as file:
+                for run in sorted(runs, key=lambda run: -run.cpu_s):
+                    print(f"{run.cpu_s:.1f} {run.seconds:.1f} {run.test}", file=file)
+        print(f"\n{total.passed} passed, {len(total.failed)} failed, {len(total.skipped)} skipped", flush=True)
+        failures += len(total.failed)
+    return failures
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--all", action="store_true", help="also those that declare `all`, and in the others everything")
@@ -517,26 +563,8 @@ def main():
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     os.environ["KETTLE_TEST_SIZE"] = "all" if arguments.all else "gate"
-    failures = 0
-    for number in range(arguments.repeat):
-        begin = time.monotonic()
-        # What kettle-exec learns of tools and builds is kept for the others: it looks itself whether it still holds.
-        cache = tempfile.mkdtemp(prefix="kt-cache-")
-        os.environ["KETTLE_TEST_CACHE"] = cache
-        try:
-            total, runs = run_once(tests, os.cpu_count())
-        finally:
-            shutil.rmtree(cache, ignore_errors=True)
-        if os.environ.get("CI") == "true":
-            fail_skipped(total)
-        report(total, runs, time.monotonic() - begin)
-        if arguments.durations:
-            with open(arguments.durations, "w") as file:
-                for run in sorted(runs, key=lambda run: -run.cpu_s):
-                    print(f"{run.cpu_s:.1f} {run.seconds:.1f} {run.test}", file=file)
-        print(f"\n{total.passed} passed, {len(total.failed)} failed, {len(total.skipped)} skipped", flush=True)
-        failures += len(total.failed)
-    return 1 if failures else 0
+    with files_in_memory():
+        return 1 if run_times(tests, arguments) else 0
 
 
 if __name__ == "__main__":
