@@ -415,12 +415,20 @@ on_loop_line(void *arg, char *line, size_t len)
 	struct stream *stream = arg;
 	if (stream->read_long && len >= KETTLE_LINE_LONG)
 		return begin_long(stream, line, len);
-	if (!stream->on_line)
-		return 0;
-	const struct watch watch = watch_begin();
-	stream->on_line(stream->process->arg, line, len);
-	watch_end_callback(&watch, (void (*)(void))stream->on_line, "a line of a child");
+	if (stream->on_line)
+		stream->on_line(stream->process->arg, line, len);
 	return 0;
+}
+
+/* Gives the lines of what was read, all in one turn of the loop: what they take together counts. */
+static int
+give_lines(struct stream *stream, const void *data, size_t size, bool end)
+{
+	const struct watch watch = watch_begin();
+	int rc = end ? line_end(&stream->lines, on_loop_line, stream)
+				 : line_add(&stream->lines, data, size, on_loop_line, stream);
+	watch_end_callback(&watch, (void (*)(void))stream->on_line, "lines of a child");
+	return rc;
 }
 
 static void
@@ -430,7 +438,7 @@ end_stream(struct stream *stream)
 		return;
 	(void)uv_read_stop((uv_stream_t *)&stream->pipe);
 	stream->at_end = true;
-	if (line_end(&stream->lines, on_loop_line, stream) > 0)
+	if (give_lines(stream, NULL, 0, true) > 0)
 		return; /* busy: go_on ends it */
 	stream->ended = true;
 	check_end(stream->process);
@@ -472,10 +480,10 @@ cut_line(struct stream *stream)
 static void
 take(struct stream *stream, const void *data, size_t size)
 {
-	int rc = line_add(&stream->lines, data, size, on_loop_line, stream);
+	int rc = give_lines(stream, data, size, false);
 	while (rc < 0 && stream->on_cut) {
 		cut_line(stream);
-		rc = line_add(&stream->lines, NULL, 0, on_loop_line, stream);
+		rc = give_lines(stream, NULL, 0, false);
 	}
 	if (rc < 0 || (stream->lines.skipping && stream->lines.skipped > CHILD_MAX_SKIPPED))
 		refuse_line(stream);

@@ -62,7 +62,7 @@ test_callbacks(void **state)
 {
 	(void)state;
 	static const char *const all[] = {"`create`", "`configure`", "`start`", "a posted function", "a timer",
-		"the `after` of its work", "a line of a child", "the `on_exit` of a child", "the answer of its state",
+		"the `after` of its work", "lines of a child", "the `on_exit` of a child", "the answer of its state",
 		"the answer to a call", "an event of a subscription", "`event`", "`stop`"};
 	const char *build = getenv("top_builddir");
 	AUTO_FREE char *folder = path_join(build ? build : ".", "tests/plugins");
