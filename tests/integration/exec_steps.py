@@ -242,7 +242,7 @@ def limits(folder):
         assert (outcome["limit"], outcome["limit_value"]) == ("processes", 6) and outcome["wall_ns"] < 100e9, outcome
         # dash ends where it cannot fork; this one computes until its time is over.
         forks = "import os, signal\nfor _ in range(9):\n try: os.fork() or signal.pause()\n except OSError:\n  while True: pass"
-        outcome = x.one(shell(f"exec {sys.executable} -c '{forks}'", limits={"processes": 4, "cpu": 3, "wall": 250}))
+        outcome = x.one(shell(f"exec {sys.executable} -c '{forks}'", limits={"processes": 4, "cpu": 1, "wall": 250}))
         equal((outcome["limit"], outcome.get("also")), ("cpu", {"limit": "processes", "value": 4.0}))
         outcome = x.one(shell("yes", limits={"output": 4096, "wall": 200}))
         equal((outcome["state"], outcome["limit"]), ("limit", "output"))
