@@ -23,6 +23,10 @@ from polling import poll  # noqa: E402
 from sanitizers import sanitizer  # noqa: E402
 
 PROGRAM = os.path.join(BUILD, "kettle-exec")
+# kettle-gpu and the stand-in of NVIDIA's library without sanitizers, where they were built: for tests that are about something else and
+# start it hundreds of times.
+QUICK = os.path.dirname(os.environ.get("KETTLE_FAR_EXEC") or PROGRAM)
+QUICK_GPU = {"helper": os.path.join(QUICK, "kettle-gpu"), "nvml": os.path.join(QUICK, "tests", "peers", "libnvidia-ml.so")}
 PATIENCE = 300  # seconds that any single wait may take, on a machine that has ten times as much to do as it can
 # KETTLE_TEST_WARM=0: no run of any test begins as a copy of a warm interpreter. The others are not given up on a busy one.
 EXEC_SETTINGS = {"warm": {"idle_seconds": 0, "start_seconds": PATIENCE} if os.environ.get("KETTLE_TEST_WARM", "1") != "0" else {"processes": 0}}

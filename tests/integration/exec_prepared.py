@@ -66,8 +66,7 @@ def need_driver(folder):
 
 def start(folder, prepare="idle", lines=(), arguments=(), **config):
     place = need_driver(folder)
-    gpu = {"nvml": os.path.join(exec_devices.PEERS, "libnvidia-ml.so"), "rocm_smi": "/nonexistent/x.so", "prepare": prepare,
-           **config.pop("gpu", {})}
+    gpu = {**QUICK_GPU, "rocm_smi": "/nonexistent/x.so", "prepare": prepare, **config.pop("gpu", {})}
     config = {"gpu": gpu, "warm": {"idle_seconds": 0, "start_seconds": PATIENCE}, "extra_paths": [place], **config}
     env = dict(exec_devices.fake(folder, (0, exec_devices.ALWAYS, "count", -1, 2), *lines), FAKE_NVML_DRIVER=place)
     server = Exec(folder, config=config, arguments=arguments, env=env)
