@@ -102,6 +102,16 @@ def doctor(folder):
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, **fake(folder)), timeout=PATIENCE)
     contains(answer.stdout, "GPU 0: NVIDIA Stand-in, 81920 MiB (GPU-00000000-0000-0000-0000-000000000000)")
     contains(answer.stdout, "fit to score: yes")
+    contains(answer.stdout, "prepare: off")
+    stand_in = {"nvml": os.path.join(PEERS, "libnvidia-ml.so"), "rocm_smi": "/nonexistent/x.so"}
+    for settings, possible, why in (({"gpu": {**stand_in, "prepare": "idle"}}, True, ""), ({"warm": {"processes": 0}}, False, "turns it off"),
+                                    ({"gpu": {"nvml": "/nonexistent/x.so"}}, False, "No GPU")):
+        answer = subprocess.run(command + ["--json", "--settings", json.dumps(settings)], stdout=subprocess.PIPE, text=True,
+                                env=dict(os.environ, **fake(folder)), timeout=PATIENCE)
+        report = json.loads(answer.stdout)
+        usable = report["level"] != "off" or not possible
+        equal((report["prepare"]["set"], report["prepare"]["possible"]), (settings.get("gpu", {}).get("prepare", "off"), possible and usable))
+        contains(report["prepare"].get("why", ""), why)
     answer = subprocess.run(command + ["--json"], stdout=subprocess.PIPE, text=True, env=dict(os.environ, **fake(folder, (0, ALWAYS, "pid", 0, 7))),
                             timeout=PATIENCE)
     equal(json.loads(answer.stdout)["gpus"]["gpus"][0]["unfit"], ["processes"])

@@ -331,6 +331,31 @@ look_at_gpus(const struct execconfig *config)
 	return reading;
 }
 
+/*
+ * Whether processes may open a GPU before their run (`gpu: prepare`), and whether they could on this machine: {set, possible,
+ * why and what to do}. New reference.
+ */
+static json_t *
+look_at_preparing(const struct execconfig *config, unsigned protections, const json_t *gpus)
+{
+	const json_t *count = json_object_get(json_object_get(config->root, "warm"), "processes");
+	const char *set = json_text_or_null(json_object_get(config->root, "gpu"), "prepare"), *why = NULL;
+	AUTO_FREE char *dir = path_program_dir();
+	AUTO_FREE char *host = dir ? path_join(dir, "kettle-host") : NULL;
+	if (json_array_size(json_object_get(gpus, "gpus")) == 0)
+		why = "No GPU of this machine can be used, see Devices.";
+	else if ((protections & SANDBOX_NEED_REDUCED) != SANDBOX_NEED_REDUCED)
+		why = "The sandbox has level off; what it lacks is above.";
+	else if (!KETTLE_HAVE_WARM)
+		why = "This kettle-exec was built without warm interpreters.";
+	else if (json_is_integer(count) && json_integer_value(count) == 0)
+		why = "`warm: {processes: 0}` of exec.yml turns it off; leave that out.";
+	bool possible = !why;
+	if (possible && (!host || access(host, X_OK) != 0))
+		why = "For Python alone: kettle-host is not beside kettle-exec; install it there for CUDA and HIP.";
+	return json_pack("{s:s, s:b, s:s*}", "set", set ? set : "off", "possible", possible, "why", why);
+}
+
 /* Prints whether a GPU is fit to score, below its line. */
 static void
 print_fitness(FILE *out, const json_t *gpu)
@@ -342,6 +367,19 @@ print_fitness(FILE *out, const json_t *gpu)
 	(void)fprintf(out, "  %-8s   fit to score: %s%s\n", "", why.len ? "no, " : "yes", why.len ? why.data : "");
 	if (note.len > 0)
 		(void)fprintf(out, "  %-8s   with each score: %s\n", "", note.data);
+}
+
+/* Prints whether GPUs are opened before runs. */
+static void
+print_preparing(FILE *out, const json_t *prepare)
+{
+	const char *set = json_text_or_empty(prepare, "set"), *why = json_text_or_empty(prepare, "why");
+	bool possible = member_true(prepare, "possible"), off = strcmp(set, "off") == 0;
+	(void)fprintf(out, "  %-8s opened before a run (`gpu: {prepare: %s}`): %s%s%s\n", "", set,
+		possible ? "possible" : "not possible", why[0] ? ". " : "",
+		why[0] ? why
+		: off  ? "; `gpu: {prepare: idle}` of exec.yml turns it on"
+			   : "");
 }
 
 static void
@@ -373,6 +411,7 @@ examine(const struct execconfig *config)
 		sandbox_describe(protections), "cgroups", cgroups, "devices", look_for_devices(), "state", state, "locks",
 		locks, "machine", machine_describe(), "gpus", look_at_gpus(config));
 	json_object_update(report, found);
+	json_object_set_new(report, "prepare", look_at_preparing(config, protections, json_object_get(report, "gpus")));
 	return report;
 }
 
@@ -492,6 +531,8 @@ print_report(FILE *out, const json_t *report)
 	if (json_array_size(json_object_get(report, "devices")) == 0)
 		(void)fprintf(out, "  no GPU, only the CPU\n");
 	print_gpus(out, json_object_get(report, "gpus"));
+	if (json_object_get(report, "gpus"))
+		print_preparing(out, json_object_get(report, "prepare"));
 	(void)fprintf(out, "\nFolders\n");
 	print_folder(out, report, "state", "state");
 	print_folder(out, report, "locks", "locks");
