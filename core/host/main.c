@@ -1,25 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* kettle-host: runs a program that is a shared object, in a process that may have opened the GPU before. */
 /*
- *     kettle-host OBJECT [ARGUMENT]...
+ *     kettle-host [--channel NAME] [--secret NAME]... OBJECT [ARGUMENT]...
  *
- * Theory of operation. A sandbox that is prepared for a run to come executes kettle-host without an object
- * (sandbox/prepared_wire.h): it opens the GPU, and waits for its run. In both cases it then loads the object as the
- * linker's loader would load a program, and calls its `main`, the object's entry: so `main` need not be exported. No code
- * of the object runs before the run is there.
+ * Theory of operation. The process forks (supervisor.h): the child runs the program, the parent ends as it does, and keeps
+ * what the program must not have. A sandbox that is prepared for a run to come executes kettle-host without an object
+ * (sandbox/prepared_wire.h): the child opens the GPU and says so, and the parent, which gets the run, sends it on without
+ * what it keeps. In both cases the child then loads the object as the linker's loader would load a program, and calls its
+ * `main`, the object's entry: so `main` need not be exported. No code of the object runs before the run is there.
  */
+#define _GNU_SOURCE
 #include <config.h>
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
+#include <poll.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/open_gpu.h"
+#include "host/supervisor.h"
 #include "sandbox/prepared_wire.h"
 
 #define EXIT_USAGE 2
@@ -29,7 +37,7 @@
 typedef int (*entry)(int argc, char **argv, char **envp);
 
 static int
-run(char **argv)
+run_object(char **argv)
 {
 	void *object = dlopen(argv[0], RTLD_NOW | RTLD_GLOBAL);
 	const struct link_map *map = NULL;
@@ -48,26 +56,63 @@ run(char **argv)
 	return ((entry)(map->l_addr + header->e_entry))(argc, argv, environ);
 }
 
-/* ---- prepared for a run to come ---- */
+/* ---- messages of prepared_wire.h ---- */
 
-/* Receives the descriptors of the run. Returns how many; -1: there is no run. */
+union descriptors {
+	struct cmsghdr header;
+	char space[CMSG_SPACE(FDS_MAX * sizeof(int))];
+};
+
+/* Receives the descriptors of a run. Returns how many; -1: there is no run. */
 static int
-receive(int fds[FDS_MAX])
+receive(int socket, int fds[FDS_MAX])
 {
 	char byte;
-	union {
-		struct cmsghdr header;
-		char space[CMSG_SPACE(FDS_MAX * sizeof(int))];
-	} control;
+	union descriptors control;
 	struct iovec iov = {&byte, 1};
 	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
-	ssize_t got = recvmsg(SANDBOX_PREPARED_FD, &msg, MSG_CMSG_CLOEXEC);
+	ssize_t got = recvmsg(socket, &msg, MSG_CMSG_CLOEXEC);
 	if (got != 1 || msg.msg_flags & MSG_CTRUNC || !CMSG_FIRSTHDR(&msg) || control.header.cmsg_type != SCM_RIGHTS)
 		return -1;
 	size_t count = (control.header.cmsg_len - CMSG_LEN(0)) / sizeof(int);
 	memcpy(fds, CMSG_DATA(&control.header), count * sizeof(int));
 	return (int)count;
 }
+
+/* Sends them on, and closes them. Returns whether they were sent. */
+static bool
+pass_on(int socket, const int *fds, int count)
+{
+	char byte = 0;
+	size_t size = (size_t)count * sizeof(int);
+	union descriptors control = {.header = {CMSG_LEN(size), SOL_SOCKET, SCM_RIGHTS}};
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(size)};
+	memcpy(CMSG_DATA(&control.header), fds, size);
+	bool sent = sendmsg(socket, &msg, MSG_NOSIGNAL) == 1;
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
+	return sent;
+}
+
+static bool
+send_byte(int socket, char byte)
+{
+	return send(socket, &byte, 1, MSG_NOSIGNAL) == 1;
+}
+
+static bool
+hears_byte(int socket, char byte)
+{
+	char got;
+	return recv(socket, &got, 1, 0) == 1 && got == byte;
+}
+
+/* A run as its file describes it. */
+struct run {
+	struct sandbox_prepared_run described;
+	char **argv, **envp;
+};
 
 /* Returns a list of `count` texts, which NULL ends; *at: behind them. NULL: there are fewer. */
 static char **
@@ -84,45 +129,182 @@ list_texts(uint32_t count, char **at, const char *end)
 	return list;
 }
 
-/* Becomes the run that the descriptors describe. Returns its arguments; NULL: it cannot. */
-static char **
-take_run(const int *fds, int count)
+/* Reads and closes the file; count: of the descriptors that came. Returns whether it describes a run. */
+static bool
+read_run(int file, int count, struct run *ret_run)
 {
 	struct stat facts;
-	if (fstat(fds[0], &facts) || facts.st_size <= (off_t)sizeof(struct sandbox_prepared_run))
-		return NULL;
-	/* A copy, not a mapping: what a program overwrites of its environment, such as a secret, must be gone. */
-	char *file = malloc((size_t)facts.st_size);
-	if (!file || pread(fds[0], file, (size_t)facts.st_size, 0) != facts.st_size)
-		return NULL;
-	const struct sandbox_prepared_run *described = (const void *)file;
-	char *at = file + sizeof(*described), *end = file + facts.st_size;
-	if (described->fds >= FDS_MAX || (int)described->fds + 1 != count ||
-		sandbox_prepared_take_places(described->targets, described->fds, fds + 1))
-		return NULL;
-	close(fds[0]);
-	char **argv = list_texts(described->argc, &at, end), **envp = list_texts(described->envc, &at, end);
-	if (!argv || !envp || chdir(described->directory))
-		return NULL;
-	environ = envp;
-	return argv;
+	if (count < 1 || fstat(file, &facts) || facts.st_size <= (off_t)sizeof(ret_run->described))
+		return false;
+	/* A copy, not a mapping: what a program overwrites of its environment must be gone. */
+	char *text = malloc((size_t)facts.st_size);
+	if (!text || pread(file, text, (size_t)facts.st_size, 0) != facts.st_size)
+		return false;
+	close(file);
+	memcpy(&ret_run->described, text, sizeof(ret_run->described));
+	char *at = text + sizeof(ret_run->described), *end = text + facts.st_size;
+	ret_run->argv = list_texts(ret_run->described.argc, &at, end);
+	ret_run->envp = list_texts(ret_run->described.envc, &at, end);
+	return ret_run->argv && ret_run->envp && ret_run->described.fds < FDS_MAX &&
+		   (int)ret_run->described.fds + 1 == count;
 }
 
-/* Opens the GPU and waits. Returns the arguments of the run; else ends: the sandbox reports that. */
+static bool
+write_texts(int file, char **list, uint32_t *ret_count)
+{
+	for (*ret_count = 0; list[*ret_count]; ++*ret_count) {
+		size_t size = strlen(list[*ret_count]) + 1;
+		if (write(file, list[*ret_count], size) != (ssize_t)size)
+			return false;
+	}
+	return true;
+}
+
+/* Describes a run in a new file. -1: it cannot. */
+static int
+write_run(struct run *run)
+{
+	int file = memfd_create("kettle-run", MFD_CLOEXEC);
+	struct sandbox_prepared_run *described = &run->described;
+	if (file < 0 || lseek(file, sizeof(*described), SEEK_SET) < 0 || !write_texts(file, run->argv, &described->argc) ||
+		!write_texts(file, run->envp, &described->envc) ||
+		pwrite(file, described, sizeof(*described), 0) != sizeof(*described))
+		return -1;
+	return file;
+}
+
+/* ---- prepared for a run to come ---- */
+
+static int
+limit_cpu(rlim_t seconds)
+{
+	return seconds ? setrlimit(RLIMIT_CPU, &(struct rlimit){seconds, seconds}) : 0;
+}
+
+/* In the child: opens the GPU, waits and becomes the run. Returns its arguments. */
 static char **
 await_run(void)
 {
-	const char ready = SANDBOX_PREPARED_READY, begins = SANDBOX_PREPARED_BEGINS;
 	char why[256];
 	int fds[FDS_MAX];
+	struct run run;
 	if (open_gpu(why, sizeof(why)))
 		_exit(EXIT_FAILURE);
 	(void)fflush(NULL);
-	int count = send(SANDBOX_PREPARED_FD, &ready, 1, MSG_NOSIGNAL) == 1 ? receive(fds) : -1;
-	char **argv = count > 0 ? take_run(fds, count) : NULL;
-	if (!argv || send(SANDBOX_PREPARED_FD, &begins, 1, MSG_NOSIGNAL) != 1)
+	int count = send_byte(SANDBOX_PREPARED_FD, SANDBOX_PREPARED_READY) ? receive(SANDBOX_PREPARED_FD, fds) : -1;
+	if (count < 1 || !read_run(fds[0], count, &run) ||
+		sandbox_prepared_take_places(run.described.targets, run.described.fds, fds + 1) ||
+		chdir(run.described.directory) || limit_cpu(run.described.cpu_seconds))
+		_exit(EXIT_FAILURE);
+	char **argv = supervisor_block(run.argv, run.envp, 0, &environ);
+	if (!argv || !send_byte(SANDBOX_PREPARED_FD, SANDBOX_PREPARED_BEGINS))
 		_exit(EXIT_FAILURE);
 	close(SANDBOX_PREPARED_FD);
+	return argv;
+}
+
+/*
+ * Takes what is kept out of a run, and puts a socket in the place of its channel. Returns the other end; -1: it has none;
+ * -2: it cannot.
+ */
+static int
+keep(struct run *run, int *fds, struct kept *ret_kept)
+{
+	int number, ends[2];
+	run->argv = run->argv[0] ? supervisor_take(run->argv + 1, run->envp, ret_kept, &number) : NULL;
+	run->argv = run->argv ? supervisor_block(run->argv, run->envp, ret_kept->token, &run->envp) : NULL;
+	if (!run->argv)
+		return -2;
+	for (uint32_t i = 0; i < run->described.fds; i++)
+		if (run->described.targets[i] == number) {
+			if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends))
+				return -2;
+			ret_kept->channel = fds[i + 1];
+			fds[i + 1] = ends[1];
+			return ends[0];
+		}
+	return number < 0 ? -1 : -2;
+}
+
+/* Waits for the run, while the child lives. Returns the number of its descriptors; -1: there is none. */
+static int
+await_message(int child_socket, int fds[FDS_MAX])
+{
+	struct pollfd both[] = {{.fd = SANDBOX_PREPARED_FD, .events = POLLIN}, {.fd = child_socket, .events = POLLIN}};
+	while (poll(both, 2, -1) < 0 && errno == EINTR)
+		;
+	return both[1].revents ? -1 : receive(SANDBOX_PREPARED_FD, fds);
+}
+
+/* In the supervisor: passes the run on to the child. */
+static void __attribute__((noreturn)) supervise_prepared(pid_t child, int child_socket)
+{
+	int fds[FDS_MAX];
+	struct run run;
+	static struct kept kept;
+	struct rlimit cpu;
+	if (!hears_byte(child_socket, SANDBOX_PREPARED_READY) || !send_byte(SANDBOX_PREPARED_FD, SANDBOX_PREPARED_READY))
+		_exit(EXIT_FAILURE);
+	int count = await_message(child_socket, fds);
+	int socket = count > 0 && read_run(fds[0], count, &run) ? keep(&run, fds, &kept) : -2;
+	/* The sandbox has limited the run, which is this process for it. */
+	if (socket != -2 && getrlimit(RLIMIT_CPU, &cpu) == 0 && cpu.rlim_cur != RLIM_INFINITY)
+		run.described.cpu_seconds = cpu.rlim_cur;
+	if (socket == -2 || (fds[0] = write_run(&run)) < 0)
+		_exit(EXIT_FAILURE);
+	if (!pass_on(child_socket, fds, count) || !hears_byte(child_socket, SANDBOX_PREPARED_BEGINS) ||
+		!send_byte(SANDBOX_PREPARED_FD, SANDBOX_PREPARED_BEGINS))
+		_exit(EXIT_FAILURE);
+	close(SANDBOX_PREPARED_FD);
+	supervisor_run(&kept, child, socket);
+}
+
+/* Returns in the child, with the arguments of its run. */
+static char **
+start_prepared(void)
+{
+	int ends[2];
+	pid_t child = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) ? -1 : supervisor_fork();
+	if (child < 0)
+		_exit(EXIT_FAILURE);
+	if (child > 0) {
+		close(ends[1]);
+		supervise_prepared(child, ends[0]);
+	}
+	if (dup2(ends[1], SANDBOX_PREPARED_FD) < 0)
+		_exit(EXIT_FAILURE);
+	close(ends[0]);
+	close(ends[1]);
+	return await_run();
+}
+
+/* ---- started for its run ---- */
+
+/* Returns in the child, with the arguments of its run. NULL: the arguments are wrong. */
+static char **
+start(char **argv)
+{
+	static struct kept kept;
+	int number, ends[2] = {-1, -1};
+	argv = supervisor_take(argv, environ, &kept, &number);
+	argv = argv ? supervisor_block(argv, environ, kept.token, &environ) : NULL;
+	if (!argv || (number >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)))
+		return NULL;
+	pid_t child = supervisor_fork();
+	if (child < 0) {
+		perror("kettle-host: cannot start a process");
+		_exit(EXIT_FAILURE);
+	}
+	if (child > 0) {
+		close(ends[1]);
+		kept.channel = number;
+		supervisor_run(&kept, child, ends[0]);
+	}
+	explicit_bzero(&kept, sizeof(kept));
+	if (number >= 0 && dup2(ends[1], number) != number)
+		_exit(EXIT_FAILURE);
+	close(ends[0]);
+	close(ends[1]);
 	return argv;
 }
 
@@ -131,11 +313,10 @@ main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return printf("kettle-host %s\n", PACKAGE_VERSION) < 0;
-	if (getenv(SANDBOX_PREPARED_VARIABLE))
-		argv = await_run();
-	if (!argv[0] || !argv[1]) {
-		(void)fprintf(stderr, "Usage: kettle-host OBJECT [ARGUMENT]...\n");
+	argv = getenv(SANDBOX_PREPARED_VARIABLE) ? start_prepared() : start(argv + 1);
+	if (!argv) {
+		(void)fprintf(stderr, "Usage: kettle-host [--channel NAME] [--secret NAME]... OBJECT [ARGUMENT]...\n");
 		return EXIT_USAGE;
 	}
-	return run(argv + 1);
+	return run_object(argv);
 }

@@ -296,6 +296,16 @@ cpu_of(pid_t pid)
 	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
+/* CPU time in ns of the child in which a prepared program has opened the device. */
+static uint64_t
+cpu_of_opener(const struct init *self)
+{
+	char name[64], text[32] = "";
+	(void)snprintf(name, sizeof(name), "%d/task/%d/children", (int)self->parked.pid, (int)self->parked.pid);
+	AUTO_FD int fd = openat(self->proc, name, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 ? cpu_of((pid_t)atoi(text)) : 0;
+}
+
 /* Sets the usage before the run, which is not charged to the run. */
 static void
 note_before(struct init *self)
@@ -303,6 +313,8 @@ note_before(struct init *self)
 	struct sandbox_plan *plan = self->plan;
 	struct sandbox_result *result = &plan->result;
 	result->parked_ns = self->parked.pid > 0 ? cpu_of(self->parked.pid) + result->opening_ns : 0;
+	if (self->plan->ahead && !self->zygote)
+		result->parked_ns += cpu_of_opener(self);
 	result->before_ns = plan->cgroup_cpu >= 0 ? sandbox_cgroup_cpu_ns(plan->cgroup_cpu, plan->cgroup_unified)
 											  : cpu_of(0) + result->parked_ns;
 }

@@ -29,6 +29,7 @@ struct sandbox_prepared_run {
 	uint32_t argc, envc, fds; /* texts; descriptors behind the memfd */
 	int32_t targets[SANDBOX_PREPARED_FD];
 	char directory[64];
+	uint64_t cpu_seconds; /* of a run that the program passes on to another process: its limit there, 0: none */
 };
 
 /* Puts descriptors of a run in their places, and closes them and the other places. -1: one has no place. */

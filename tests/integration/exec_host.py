@@ -4,7 +4,7 @@ from exec_driver import *
 import difflib
 
 import exec_prepared
-from exec_prepared import await_prepared, payloads, prepared, start, warned
+from exec_prepared import await_prepared, prepared, start, warned
 
 OPENED = "cuInit\ncuDevicePrimaryCtxRetain 0\n"
 PROGRAM_TEXT = r"""
@@ -216,26 +216,37 @@ def failures(folder):
             contains(warned(server)[0], why)
 
 
+def waiting(server):
+    """Of what waits: init, the supervisor, and the process that has opened the GPU."""
+    children = exec_prepared.exec_warm.children
+    return [(init, above, pid) for init in children(server.process.pid) if exec_prepared.exec_warm.is_init(init) for above in children(init)
+            for pid in children(above)]
+
+
 def killed(folder):
     """One that is killed while it waits is gone, also where that shows only when its run comes, and the run starts without"""
     with start(folder) as server:
         program = build(folder)
         run(server, program)
         await_prepared(server)
-        [pid] = payloads(server)
-        [init] = [parent for parent in exec_prepared.exec_warm.children(server.process.pid) if pid in exec_prepared.exec_warm.children(parent)]
+        [(init, above, pid)] = waiting(server)
         os.kill(init, signal.SIGSTOP)
         os.kill(pid, signal.SIGKILL)
+        poll(lambda: open("/proc/%d/stat" % above).read().rsplit(")", 1)[1].split()[0] == "Z", "the supervisor's end")
         server.run("j", [step(server, program)], unit={"name": "d", "gpu": 0})
         server.until(event="step", job="j")
         os.kill(init, signal.SIGCONT)
         outcome = server.done("j")["outcomes"][0]
         equal((outcome["state"], outcome.get("prepared"), output(outcome)), ("passed", None, told("not opened\n")))
-        await_prepared(server)
-        [pid] = payloads(server)
-        os.kill(pid, signal.SIGKILL)
-        poll(lambda: prepared(server) == 0 and len(warned(server)) == 1, "the report")
-        equal(run(server, program).get("prepared"), None)
+    for which in (1, 2):
+        with start(folder) as server:
+            run(server, program)
+            await_prepared(server)
+            [found] = waiting(server)
+            os.kill(found[which], signal.SIGKILL)
+            poll(lambda: prepared(server) == 0 and len(warned(server)) == 1, "the report")
+            poll(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in found), "their end")
+            equal(run(server, program).get("prepared"), None)
 
 
 def ended(folder):
@@ -244,14 +255,14 @@ def ended(folder):
         program = build(folder)
         run(server, program)
         await_prepared(server)
-        [pid] = payloads(server)
+        [found] = waiting(server)
         server.send(op="tools", report=[])
-        poll(lambda: not os.path.exists("/proc/%d" % pid), "its end")
+        poll(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in found), "their end")
         equal(prepared(server), 0)
         run(server, program)
         await_prepared(server)
-        [pid] = payloads(server)
-    poll(lambda: not os.path.exists("/proc/%d" % pid), "its end")
+        [found] = waiting(server)
+    poll(lambda: not any(os.path.exists("/proc/%d" % pid) for pid in found), "their end")
 
 
 def refused(folder):

@@ -125,6 +125,21 @@ find_toolkit(const struct step_process *process)
 	return process->tool || count == 0 ? process->tool : process->step->tools.further[0];
 }
 
+/* Adds kettle-host, with what it keeps from the program. */
+static void
+add_host(const struct plan_step *plan, struct strings *words)
+{
+	strings_add(words, HOST);
+	if (!plan->supervised)
+		return;
+	strings_add(words, "--channel");
+	strings_add(words, plan->result);
+	json_object_each(plan->secret, name, value) {
+		strings_add(words, "--secret");
+		strings_add(words, name);
+	}
+}
+
 /* Makes the arguments: a profiler's first, then the process's, with placeholders of the toolkit replaced. */
 static void
 make_arguments(struct step_process *process)
@@ -137,7 +152,7 @@ make_arguments(struct step_process *process)
 	if (profiled)
 		add_profiler(process, words);
 	if (process->step->tools.host)
-		strings_add(words, HOST);
+		add_host(process->step->plan, words);
 	for (size_t i = 0; i < argv->count; i++) {
 		bool special = tool && toolkit_has_placeholder(argv->list[i]);
 		const struct tool_facts *facts = special ? toolchain_facts(toolchain, tool) : NULL;

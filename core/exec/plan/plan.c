@@ -392,6 +392,8 @@ check_combinations(struct reader *reader, const json_t *object)
 			return REFUSE(reader, " has `%s`, but %s.", refusals[i].key, refusals[i].why);
 	if (step->host && strncmp(json_string_value(json_array_get(json_object_get(object, "argv"), 0)), "./", 2) != 0)
 		return REFUSE(reader, " has `host`, so `argv` must begin with ./FILE, which is loaded.");
+	if (step->supervised && (!step->result || step->secret_fd))
+		return REFUSE(reader, " has a supervisor (`host`), so it needs a `result` channel, and no `secret_fd`.");
 	if (!step->result && step->pass_result)
 		return REFUSE(reader, " passes by result values, but has no `result` channel.");
 	return 0;
@@ -419,7 +421,8 @@ read_members(const json_t *object, struct plan_step *step)
 	step->pass_result = json_object_get(pass, "result");
 	step->cache = member_true(object, "cache");
 	step->optional = member_true(object, "optional");
-	step->host = member_true(object, "host");
+	step->supervised = member_is(object, "host", "supervised");
+	step->host = step->supervised || member_true(object, "host");
 	step->shared = member_true(object, "shared");
 	step->owner = json_text_or_null(object, "owner");
 	step->device = (unsigned)member_int(object, "device");

@@ -95,6 +95,7 @@ struct plan_step {
 	bool cache;
 	bool optional;     /* the job goes on whether it passes or not */
 	bool host;         /* argv[0] is a shared object, whose `main` kettle-host calls */
+	bool supervised;   /* by kettle-host, which keeps secret and result channel from it */
 	bool shared;       /* for all jobs; this job does not wait for it */
 	const char *owner; /* owner of its cache entries; NULL: no submission has a part in them */
 	unsigned device;

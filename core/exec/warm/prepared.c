@@ -71,7 +71,7 @@ struct prepared_process {
 	enum prepared_state state;
 	struct sandbox *sandbox; /* NULL: a run has it */
 	struct sandbox_group *group;
-	pid_t pid;    /* the payload's; 0: not known */
+	pid_t pid;    /* of what has opened the GPU; 0: not known */
 	pid_t listed; /* as gpu_take_prepared has it; 0: not measured yet */
 	struct sandbox_limits limits;
 	uint64_t group_bytes;
@@ -321,15 +321,23 @@ fail(struct prepared_process *process, const char *why)
 
 /* ---- ready ---- */
 
-/* The child of an init; 0: not known. */
+/* The only child of a process; 0: not known. */
 static pid_t
-find_payload(pid_t init)
+find_child(pid_t parent)
 {
-	AUTO_FREE char *path = xasprintf("/proc/%d/task/%d/children", (int)init, (int)init);
+	AUTO_FREE char *path = xasprintf("/proc/%d/task/%d/children", (int)parent, (int)parent);
 	AUTO_FREE char *text = NULL;
 	size_t size = 0;
 	AUTO_FILE FILE *file = fopen(path, "re");
 	return file && getline(&text, &size, file) > 0 ? (pid_t)atoi(text) : 0;
+}
+
+/* The process that opens the GPU: init's child, of kettle-host the child of that one. 0: not known. */
+static pid_t
+find_opener(const struct prepared_process *process)
+{
+	pid_t pid = find_child(sandbox_pid(process->sandbox));
+	return pid > 0 && !process->from ? find_child(pid) : pid;
 }
 
 static void
@@ -391,7 +399,7 @@ static void
 take_ready(struct prepared_process *process)
 {
 	struct warm *warm = process->place->warm;
-	process->pid = find_payload(sandbox_pid(process->sandbox));
+	process->pid = find_opener(process);
 	if (process->pid > 0)
 		(void)warm_memory_of(process->pid, &process->bytes);
 	uint64_t bytes = prepared_bytes(warm);
@@ -676,8 +684,7 @@ prepared_pids(const struct warm *warm, const char *gpu)
 		for (const struct prepared_process *one = strings_have(&place->gpus, gpu) ? place->list : NULL; one;
 			 one = one->next)
 			if (one->state != GONE)
-				json_array_append_new(
-					pids, json_integer(one->state == WAITING ? one->listed : find_payload(sandbox_pid(one->sandbox))));
+				json_array_append_new(pids, json_integer(one->state == WAITING ? one->listed : find_opener(one)));
 	return pids;
 }
 
