@@ -179,7 +179,7 @@ constexpr size_t MAX_SHIFT = 256;          // pages by which addresses differ fr
 constexpr size_t SWEEP_EVERY = 16;         // calls that are compared with the task's own calibrator
 constexpr size_t SWEEP_PARTS = 16; // more than such a part of the sweep, and the sweep is quicker than line by line
 
-__attribute__((section(".preinit_array"), used)) start_function run_first = take_over;
+__attribute__((section(".preinit_array"), used)) void (*run_first)(int, char **, char **) = take_over;
 
 // ---- One call ----
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // kettle-reports: complete
+// kettle-host: supervised
 // The harness of CUDA and HIP boards: started as `program <mode> <cases file>`, it checks and times the submission.
 //
 // For authors. A task brings three things besides this file, gpu.h, harness.h and utils.h (tasks/vectoradd_cuda is an
@@ -38,15 +39,14 @@
 // What ends a run. 112: the submission is wrong, or has left the device with an error, after which the rest is not run.
 // 110: there is no device, or it fails by itself: the machine's fault. 113: the task's.
 //
-// Theory of operation. Code of the submission runs before main, as constructors of its static objects. So before any of
-// them, in .preinit_array, the process that was started takes seed and channel out of its environment, as eval.cpp
-// does, and forks. The parent (the supervisor) keeps both and never gets as far as a constructor: it is raw system
-// calls alone. The child runs constructors and main and holds neither of them, only one end of a socket pair and a
-// token from before the fork, which every message must begin with. Its main requests the secret from the supervisor,
-// which sends it once; from then on each message is a line of results, which the supervisor writes to the channel. It
-// keeps the line `check` until the child has ended with the status that belongs to it, and ends in the same way. A
-// message without the token, before the request, behind `check`, or of another form makes the run void. A profile runs
-// without supervisor: there is no secret then, and a profiler must see the process.
+// Theory of operation. The program is a shared object (-fPIC -shared -Wl,--entry=main -Wl,-init=kettle_harness_start), which
+// kettle-host loads, in a process that may have opened the GPU before. Code of the submission runs before main, as
+// constructors of its static objects. So seed and channel are not in this process: kettle-host's other one, the
+// supervisor, keeps both. Here is only a socket in the channel's place and a token, which every message must begin with;
+// kettle_harness_start, the object's DT_INIT, takes them out of the environment before any constructor runs. main
+// requests the secret from the supervisor, which sends it once; from then on each message is a line of results
+// (docs/protocol.md: `host`). A profile runs without supervisor, as a program: there is no secret then, and a profiler must
+// see the process. By hand: kettle-host --channel POPCORN_FD ./program test CASES.
 //
 // What stays open in one process. The same as in eval.cpp, except the seed before main. Code that finds the token in
 // memory, also a constructor, can act in main's place: request the seed, and report any results. From main on the
@@ -73,11 +73,9 @@
 #endif
 #include "harness.h"
 
-#include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
+#include <cstring>
 #include <memory>
 #include <tuple>
 
@@ -97,199 +95,26 @@ constexpr double NS_OF_MS = 1e6;
 constexpr double IDLE_NS = 50e3;        // waiting for an idle device takes less
 constexpr double HOST_SLACK_NS = 200e3; // recording, launching and waiting take less
 
-// ---- The supervisor ----
+// ---- The start ----
 
-constexpr size_t MAX_LINE = 8192; // a key, and a message of MAX_MESSAGE
-constexpr char CHECK[] = "check: ";
-
-// Messages of the child begin with harness.token. The first one is nothing else, and answered with this.
-struct Answer {
-	uint64_t has_secret, secret[2];
-};
-
-EARLY bool
-same_bytes(const void *a, const void *b, size_t count)
-{
-	const volatile char *left = static_cast<const char *>(a), *right = static_cast<const char *>(b);
-	while (count > 0 && *left == *right)
-		left++, right++, count--;
-	return count == 0;
-}
-
-EARLY void
-write_line(const char *line, long size)
-{
-	while (size > 0) {
-		long written = raw_syscall(SYS_write, harness.channel, reinterpret_cast<long>(line), size);
-		if (written == -EINTR || written == -EAGAIN)
-			continue;
-		if (written <= 0)
-			return; // the run has no `check` then
-		line += written;
-		size -= written;
-	}
-}
-
-// The state of the child's messages.
-struct Heard {
-	bool requested = false, spoilt = false;
-	char check[32] = {};
-	long check_size = 0;
-};
-
-EARLY void
-hear(Heard &heard, int socket, const char *line, long size)
-{
-	constexpr long token_size = sizeof(harness.token);
-	bool known = size >= token_size && same_bytes(line, &harness.token, token_size);
-	line += token_size;
-	size -= token_size;
-	if (!known) {
-		heard.spoilt = true;
-	} else if (!heard.requested) {
-		Answer answer = {harness.has_secret, {harness.secret[0], harness.secret[1]}};
-		heard.requested = size == 0;
-		heard.spoilt = !heard.requested;
-		if (heard.requested)
-			raw_syscall(SYS_sendto, socket, reinterpret_cast<long>(&answer), sizeof(answer), MSG_NOSIGNAL);
-	} else if (size < 1 || size > static_cast<long>(MAX_LINE) || line[size - 1] != '\n' || heard.check_size) {
-		heard.spoilt = true; // `check` is the last line
-	} else if (size > static_cast<long>(sizeof(CHECK)) && same_bytes(line, CHECK, sizeof(CHECK) - 1)) {
-		heard.check_size = size < static_cast<long>(sizeof(heard.check)) ? size : 0;
-		heard.spoilt = heard.check_size == 0;
-		for (long i = 0; i < heard.check_size; i++)
-			heard.check[i] = line[i];
-	} else {
-		write_line(line, size);
-	}
-}
-
-// Whether all copies of the other end are closed: otherwise a read of 0 bytes is an empty message.
-EARLY bool
-is_over(int socket)
-{
-	struct pollfd other = {socket, 0, 0};
-	struct timespec now = {0, 0};
-	raw_syscall(SYS_ppoll, reinterpret_cast<long>(&other), 1, reinterpret_cast<long>(&now), 0, 0);
-	return other.revents & POLLHUP;
-}
-
-// Hears messages until there is none. Returns whether more may come.
-EARLY bool
-hear_all(Heard &heard, int socket)
-{
-	char line[MAX_LINE + 1];
-	while (!heard.spoilt) {
-		long size = raw_syscall(SYS_recvfrom, socket, reinterpret_cast<long>(line), sizeof(line), MSG_DONTWAIT);
-		if (size == -EINTR)
-			continue;
-		if (size == -EAGAIN)
-			return true;
-		if (size <= 0) {
-			heard.spoilt = size == 0 && !is_over(socket);
-			return false;
-		}
-		hear(heard, socket, line, size);
-	}
-	return false;
-}
-
-// Waits until a descriptor can be read; -1: none.
-EARLY void
-wait_for(int one, int other)
-{
-	struct pollfd both[2] = {{one, POLLIN, 0}, {other, POLLIN, 0}};
-	raw_syscall(SYS_ppoll, reinterpret_cast<long>(both), 2, 0, 0, 0);
-}
-
-EARLY bool
-has_ended(int end)
-{
-	struct pollfd ended = {end, POLLIN, 0};
-	struct timespec now = {0, 0};
-	return end >= 0 &&
-		   raw_syscall(SYS_ppoll, reinterpret_cast<long>(&ended), 1, reinterpret_cast<long>(&now), 0, 0) > 0;
-}
-
-// Ends as the child did.
-[[noreturn]] EARLY void
-end_like(int status, const Heard &heard)
-{
-	static const char pass[] = "check: pass\n";
-	bool passes = heard.check_size == sizeof(pass) - 1 && same_bytes(heard.check, pass, sizeof(pass) - 1);
-	int code = WIFEXITED(status) && !heard.spoilt ? WEXITSTATUS(status) : TEST_FAILED;
-	if (code == PASSED && !passes)
-		code = TEST_FAILED;
-	else if (WIFEXITED(status) && !heard.spoilt && passes == (code == PASSED))
-		write_line(heard.check, heard.check_size);
-	if (WIFSIGNALED(status) && !heard.spoilt)
-		raw_syscall(SYS_kill, raw_syscall(SYS_getpid, 0, 0, 0), WTERMSIG(status), 0);
-	for (;;)
-		raw_syscall(SYS_exit_group, code, 0, 0);
-}
-
-[[noreturn]] EARLY void
-supervise(long child, int socket)
-{
-	Heard heard;
-	int status = 0;
-	// Where there is no pidfd, the child has ended when all copies of its end of the socket are closed.
-	long end = raw_syscall(SYS_pidfd_open, child, 0, 0);
-	while (hear_all(heard, socket) && !has_ended(static_cast<int>(end)))
-		wait_for(socket, end < 0 ? -1 : static_cast<int>(end));
-	if (heard.spoilt)
-		raw_syscall(SYS_kill, child, SIGKILL, 0);
-	while (raw_syscall(SYS_wait4, child, reinterpret_cast<long>(&status), 0, 0) == -EINTR)
-		;
-	hear_all(heard, socket);
-	end_like(status, heard);
-}
-
-// Takes over as harness.h does, and goes on in the child.
-EARLY void
-take_over_supervised(int argc, char **argv, char **env)
-{
-	if (harness.ready)
-		return;
-	take_over(argc, argv, env);
-	int ends[2];
-	if (harness.channel < 0 || argc < 2 || same_text(argv[1], "profile") ||
-		raw_syscall(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reinterpret_cast<long>(ends)) < 0)
-		return;
-	raw_syscall(SYS_getrandom, reinterpret_cast<long>(&harness.token), sizeof(harness.token), 0);
-	harness.token |= 1;
-	long child = raw_syscall(SYS_clone, SIGCHLD, 0, 0);
-	if (child > 0) {
-		raw_syscall(SYS_close, ends[1], 0, 0);
-		supervise(child, ends[0]);
-	}
-	raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0);
-	raw_syscall(SYS_close, ends[0], 0, 0);
-	raw_syscall(SYS_close, harness.channel, 0, 0);
-	// CUDA names its threads by files in /proc/self, which a process that is not dumpable may not open.
-	raw_syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0);
-	for (uint64_t &word : harness.secret)
-		*const_cast<volatile uint64_t *>(&word) = 0;
-	*const_cast<volatile bool *>(&harness.has_secret) = false;
-	harness.channel = child == 0 ? hide_channel(ends[1]) : -1;
-}
-
-__attribute__((section(".preinit_array"), used, unused)) start_function run_first = take_over_supervised;
-
-// All constructors have run.
+// All constructors have run. The answer is NAME=VALUE texts, each with its NUL, and an empty one.
 void
 ask_for_secret()
 {
-	Answer answer = {};
+	char text[1024] = {}, *list[16] = {};
+	if (!harness.token && harness.has_secret)
+		stop(USAGE, "a run with a secret must be started by kettle-host");
 	if (!harness.token)
 		return;
 	raw_syscall(
 		SYS_sendto, harness.channel, reinterpret_cast<long>(&harness.token), sizeof(harness.token), MSG_NOSIGNAL);
-	if (raw_syscall(SYS_recvfrom, harness.channel, reinterpret_cast<long>(&answer), sizeof(answer), 0) !=
-		static_cast<long>(sizeof(answer)))
+	long size = raw_syscall(SYS_recvfrom, harness.channel, reinterpret_cast<long>(text), sizeof(text) - 1, 0);
+	if (size <= 0)
 		stop(TEST_FAILED, "the seed was requested before the harness started");
-	harness.has_secret = answer.has_secret;
-	std::copy(answer.secret, answer.secret + 2, harness.secret);
+	size_t count = 0;
+	for (char *at = text; *at && count < 15; at += strlen(at) + 1)
+		list[count++] = at;
+	take_seed(list); // a run without a secret has none
 }
 
 // ---- The device ----
@@ -637,10 +462,25 @@ profile_of(const Case &c, std::string &ret_error)
 }
 } // namespace
 
+// Takes over before any constructor. Started by kettle-host the arguments of a DT_INIT are that program's own; the object's
+// lie before the environment, as on the stack of any program.
+extern "C" __attribute__((no_sanitize("address", "undefined", "thread"))) void
+kettle_harness_start(int argc, char **argv, char **env)
+{
+	char **unused = nullptr;
+	if (environment_value(env, "KETTLE_TOKEN", &unused))
+		for (argc = 0, argv = env - 1; reinterpret_cast<long>(argv[-1]) != argc; argc++)
+			argv--;
+	take_over(argc, argv, argv + argc + 1);
+	// CUDA names its threads by files in /proc/self, which a process that is not dumpable may not open.
+	if (harness.token)
+		raw_syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0);
+}
+
 int
 main(int argc, char **argv)
 {
-	take_over_supervised(argc, argv, environ); // where the C library knows no .preinit_array
+	kettle_harness_start(argc, argv, environ); // where it is linked without -init
 	run_harness(argv, [] {
 		ask_for_secret();
 		find_device();

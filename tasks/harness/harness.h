@@ -250,6 +250,15 @@ take_arguments(int argc, char **argv)
 }
 
 EARLY void
+take_seed(char **env)
+{
+	uint64_t seed = 0;
+	harness.has_secret = take_number(env, "POPCORN_SEED", &seed);
+	harness.secret[0] = seed; // of an evaluator that gives nothing better
+	harness.has_secret = take_secret(env, "KETTLE_SECRET", harness.secret) || harness.has_secret;
+}
+
+EARLY void
 take_over(int argc, char **argv, char **env)
 {
 	if (harness.ready)
@@ -268,21 +277,16 @@ take_over(int argc, char **argv, char **env)
 	for (size_t i = 0; calibration && calibration[i] && i < MAX_CALIBRATION; i++)
 		harness.calibration[i] = calibration[i];
 	take_number(env, "KETTLE_CPU_CACHE", &harness.cache);
-	uint64_t seed = 0;
-	harness.has_secret = take_number(env, "POPCORN_SEED", &seed);
-	harness.secret[0] = seed; // of an evaluator that gives nothing better
-	harness.has_secret = take_secret(env, "KETTLE_SECRET", harness.secret) || harness.has_secret;
+	take_seed(env);
+	take_number(env, "KETTLE_TOKEN", &harness.token);
 	uint64_t fd = 0;
 	if (take_number(env, "POPCORN_FD", &fd) && fd < 1u << 30) {
 		harness.channel = hide_channel(static_cast<int>(fd));
 		set_threads(env);
 	}
-	// A profiler must be able to look inside; there is no secret then.
-	if (argc < 2 || !same_text(argv[1], "profile"))
+	if (argc < 2 || !same_text(argv[1], "profile")) // a profiler must look inside; there is no secret then
 		raw_syscall(SYS_prctl, PR_SET_DUMPABLE, 0, 0);
 }
-
-using start_function = void (*)(int, char **, char **);
 
 // ---- Clock, results, end ----
 
@@ -394,11 +398,9 @@ constexpr const char *KIND_NAMES[KINDS] = {CALIBRATOR "-tile" CALIBRATOR_CODE, C
 constexpr size_t MAX_TIMES = 8; // each of them in a row, at most
 
 struct Call {
-	double ns = 0;
-	double calibrators[KINDS] = {}; // ns for one time each; 0: there is none
-	bool disturbed = false;         // the scheduler took the core away
-	bool last = false;              // nothing can be called any more
-	std::string error;              // "" if the output was right
+	double ns = 0, calibrators[KINDS] = {}; // of these for one time each; 0: there is none
+	bool disturbed = false, last = false;   // the scheduler took the core away; nothing can be called any more
+	std::string error;                      // "" if the output was right
 };
 
 Random &

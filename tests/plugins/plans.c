@@ -54,7 +54,8 @@ plans_make(struct plans_given given, json_t **ret_plan, struct kettle_error *err
 	AUTO_FREE char *copy = strdup(given.names), *first = NULL;
 	char *rest = NULL;
 	for (char *name = strtok_r(copy, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
-		json_object_set_new(files, name, json_pack("{s:s}", "text", !first && given.text ? given.text : name));
+		const char *text = first ? given.others : given.text;
+		json_object_set_new(files, name, json_pack("{s:s}", "text", text ? text : name));
 		first = first ? first : strdup(name);
 	}
 	const struct kettle_plan_request request = {.size = sizeof(request),

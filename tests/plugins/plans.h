@@ -18,6 +18,7 @@ int plans_teardown(void **state);
 /* A task to plan. names: of its files, between spaces, the first is the submission; all others may be NULL. */
 struct plans_given {
 	const char *names, *text; /* text: of the submission */
+	const char *others;       /* the text of all other files */
 	const char *config, *device, *mode, *runs;
 	const char *imported; /* what the task was seen to import, as JSON */
 };

@@ -2,6 +2,7 @@
 /* The language cu, driven without core and host: what it plans for which device, what it refuses, what it explains. */
 #include <config.h>
 
+#include <kettle/explain.h>
 #include <kettle/plugin.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,39 @@ test_profile(void **state)
 	(void)state;
 	plans_profile(
 		"a.cu", "{\"name\": \"H100\"}", "ncu", "profile.ncu-rep ncu-details.txt ncu-details.csv", "-lineinfo");
+}
+
+/* A harness that needs kettle-host is built for it, whoever else mentions that, but for a profile. */
+static void
+test_host(void **state)
+{
+	static const char needs[] = "// kettle-host: supervised\n";
+	struct plans_given given = {.names = "submission.cu eval.cu", .device = "{\"name\": \"H100\"}", .text = needs};
+	(void)state;
+	AUTO_JSON json_t *none = plans_given_good(given);
+	assert_null(json_object_get(plans_step(none, "test"), "host"));
+	given.others = needs;
+	AUTO_JSON json_t *made = plans_given_good(given);
+	assert_string_equal(kettle_json_text(plans_step(made, "test"), "host"), "supervised");
+	plans_expect(made, "compile-1", "argv",
+		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS " -Xcompiler=-fPIC -std=c++20 " BEHIND
+		" -c eval.cu -o out/eval.cu.o");
+	plans_expect(made, "link", "argv",
+		"g++ -Wl,-init=kettle_harness_start -shared -Wl,--entry=main -Wl,-Bsymbolic -Wl,-zdefs submission.cu.o "
+		"eval.cu.o "
+		"-o out/program " FOLDERS " -l@LIBRARY:z@ " RUNTIME);
+	given.config = "{\"rdc\": true}";
+	AUTO_JSON json_t *linked = plans_given_good(given);
+	assert_non_null(strstr(plans_word(linked, "link", 0), "nvcc"));
+	AUTO_FREE char *argv = json_dumps(json_object_get(plans_step(linked, "link"), "argv"), JSON_COMPACT);
+	assert_non_null(strstr(argv, "\"-Xlinker=-init=kettle_harness_start\",\"-shared\",\"-Xlinker=--entry=main\""));
+	given.config = NULL;
+	given.mode = "profile";
+	AUTO_JSON json_t *profile = plans_given_good(given);
+	assert_null(json_object_get(plans_step(profile, "test"), "host"));
+	plans_expect(profile, "link", "argv",
+		"g++ -Wl,-init=kettle_harness_start submission.cu.o eval.cu.o -o out/program " FOLDERS
+		" -l@LIBRARY:z@ " RUNTIME);
 }
 
 /* With device code to link objects stay as they are. */
@@ -569,6 +603,7 @@ setup(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_plan),
+	cmocka_unit_test(test_host),
 	cmocka_unit_test(test_config),
 	cmocka_unit_test(test_not_apart),
 	cmocka_unit_test(test_profile),

@@ -2,12 +2,29 @@
 /* The language hip, driven without core and host: what it plans for which device, what it refuses, what it explains. */
 #include <config.h>
 
+#include <kettle/explain.h>
 #include <kettle/plugin.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/unit_test.h"
 #include "plugins/plans.h"
+
+static void
+test_host(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *made = plans_given_good((struct plans_given){.names = "submission.hip eval.cu",
+		.device = "{\"name\": \"MI300\"}",
+		.others = "// kettle-host: supervised\n"});
+	plans_expect(made, "compile-1", "argv",
+		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG -fPIC -std=c++20 -x hip -c eval.cu -o out/eval.cu.o");
+	plans_expect(made, "link", "argv",
+		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG -Wl,-init=kettle_harness_start -shared -Wl,--entry=main "
+		"-Wl,-Bsymbolic "
+		"-Wl,-zdefs submission.hip.o eval.cu.o -o out/program -L@TOOLKIT@/lib -Wl,-rpath=@TOOLKIT@/lib -lz");
+	assert_string_equal(kettle_json_text(plans_step(made, "test"), "host"), "supervised");
+}
 
 static void
 test_plan(void **state)
@@ -187,6 +204,7 @@ setup(void **state)
 
 static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_plan),
+	cmocka_unit_test(test_host),
 	cmocka_unit_test(test_config),
 	cmocka_unit_test(test_profile),
 	cmocka_unit_test(test_targets),

@@ -77,7 +77,15 @@ struct kettle_gpu_vendor {
 int kettle_gpu_begin(struct kettle_compiled_builder *builder, struct kettle_error *err);
 /* `finish_step`: the folders of the machine that the device's configuration names. */
 void kettle_gpu_finish_step(const struct kettle_compiled_builder *builder, json_t *step);
-/* `finish_run`: the device's name, the toolkit, the device's folders of libraries. */
+/*
+ * Whether the program is built for kettle-host: a file of the task contains `kettle-host: supervised`. Its objects are
+ * then position-independent, and it is a shared object, whose `kettle_harness_start` runs before any other code of it; for
+ * a profile an executable. kettle_gpu_add_host appends the linker's flags for that, if it is, each behind `prefix`
+ * ("-Wl,").
+ */
+bool kettle_gpu_has_host(const struct kettle_compiled_builder *builder);
+void kettle_gpu_add_host(const struct kettle_compiled_builder *builder, const char *prefix, json_t *argv);
+/* `finish_run`: kettle-host, the device's name, the toolkit, the device's folders of libraries. */
 void kettle_gpu_finish_run(const struct kettle_compiled_builder *builder, json_t *step);
 
 /* `interpret`, `tools` and `single_file` of kettle/language.h. */

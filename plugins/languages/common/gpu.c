@@ -14,7 +14,8 @@
 
 #define RTC "rtc" /* the program that compiles device code by a library, and the step that makes it */
 #define RTC_SUBMISSION "rtc-submission"
-#define EXIT_DEVICE 110 /* exit status of a harness that finds the GPU's interface failing */
+#define SUPERVISED "kettle-host: supervised" /* in a file of the task: what its harness needs */
+#define EXIT_DEVICE 110                      /* exit status of a harness that finds the GPU's interface failing */
 
 /* The variable of a run step that names its device, for explanations and programs. */
 #define DEVICE_VARIABLE "KETTLE_DEVICE"
@@ -172,6 +173,37 @@ kettle_gpu_begin(struct kettle_compiled_builder *builder, struct kettle_error *e
 	return 0;
 }
 
+bool
+kettle_gpu_has_host(const struct kettle_compiled_builder *builder)
+{
+	json_object_each(builder->request->files, name, contents)
+		if (strcmp(name, builder->request->submission) != 0 && strstr(kettle_json_text(contents, "text"), SUPERVISED))
+			return true;
+	return false;
+}
+
+/* A profiler starts a program of its own kind, and there is nothing to keep from it. */
+static bool
+is_hosted(const struct kettle_compiled_builder *builder)
+{
+	return !kettle_compiled_profiles(builder) && kettle_gpu_has_host(builder);
+}
+
+void
+kettle_gpu_add_host(const struct kettle_compiled_builder *builder, const char *prefix, json_t *argv)
+{
+	/* As in a program, all symbols are defined, and a definition of its own comes before that of a library. */
+	static const char *const words[] = {"--entry=main", "-Bsymbolic", "-zdefs"};
+	if (!kettle_gpu_has_host(builder))
+		return;
+	kettle_args_add(argv, "%s-init=kettle_harness_start", prefix);
+	if (!is_hosted(builder))
+		return;
+	kettle_args_add(argv, "-shared");
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		kettle_args_add(argv, "%s%s", prefix, words[i]);
+}
+
 void
 kettle_gpu_finish_run(const struct kettle_compiled_builder *builder, json_t *step)
 {
@@ -179,6 +211,8 @@ kettle_gpu_finish_run(const struct kettle_compiled_builder *builder, json_t *ste
 	add_environment(builder, step);
 	json_object_set_new(step, "toolchain", json_pack("[s]", compiler_of(builder)));
 	add_folders(builder, false, step);
+	if (is_hosted(builder))
+		json_object_set_new(step, "host", json_string("supervised"));
 	if (!kettle_compiled_rtc(builder))
 		return;
 	AUTO_JSON json_t *output = rtc_output(builder);

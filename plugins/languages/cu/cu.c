@@ -225,6 +225,8 @@ cu_compile(const struct kettle_compiled_builder *builder, const char *source)
 	/* The flag takes a third of the compile time of a small source. */
 	if (!kettle_compiled_is_c(source) && lambda_may_be_in(builder->request->files, source))
 		kettle_args_add(argv, LAMBDA_FLAG);
+	if (kettle_gpu_has_host(builder))
+		kettle_args_add(argv, "-Xcompiler=-fPIC");
 	/* Lets a profile show the cost of each line; the code is the same. */
 	if (kettle_compiled_profiles(builder))
 		kettle_args_add(argv, "-lineinfo");
@@ -272,6 +274,7 @@ link_by_nvcc(const struct kettle_compiled_builder *builder)
 {
 	json_t *argv = begin_command(builder);
 	kettle_args_add_list(argv, "", json_object_get(builder->config, "compile_flags"));
+	kettle_gpu_add_host(builder, "-Xlinker=", argv);
 	kettle_compiled_add_objects(builder, argv);
 	add_library_folders(builder, "-Xlinker=", argv);
 	add_libraries(builder, argv);
@@ -286,6 +289,7 @@ link_by_host(const struct kettle_compiled_builder *builder)
 	json_t *argv = json_pack("[s]", host ? host : HOST_COMPILER);
 	add_host_flags(json_object_get(builder->options, "flags"), argv);
 	add_host_flags(json_object_get(builder->config, "compile_flags"), argv);
+	kettle_gpu_add_host(builder, "-Wl,", argv);
 	kettle_compiled_add_objects(builder, argv);
 	add_library_folders(builder, "-Wl,", argv);
 	add_libraries(builder, argv);

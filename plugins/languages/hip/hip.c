@@ -71,6 +71,8 @@ static json_t *
 hip_compile(const struct kettle_compiled_builder *builder, const char *source)
 {
 	json_t *argv = begin_command(builder);
+	if (kettle_gpu_has_host(builder))
+		kettle_args_add(argv, "-fPIC");
 	kettle_compiled_add_standard(builder, source, NULL, CPP_STANDARD, argv);
 	kettle_compiled_add_config(builder, argv);
 	kettle_args_add_list(argv, "-I", json_object_get(builder->request->device, "include_dirs"));
@@ -90,6 +92,7 @@ hip_link(const struct kettle_compiled_builder *builder)
 	if (json_is_true(json_object_get(builder->config, "rdc")))
 		kettle_args_add(argv, "--hip-link");
 	kettle_args_add_list(argv, "", json_object_get(builder->config, "compile_flags"));
+	kettle_gpu_add_host(builder, "-Wl,", argv);
 	kettle_compiled_add_objects(builder, argv);
 	kettle_args_add_list(argv, "-L", folders);
 	kettle_args_add_list(argv, "-Wl,-rpath=", folders);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // class: Correctness: reading the secret seed in the environment, in /proc, in a static constructor that runs before main
 // tries: to find the seed before main: in the environment, in what is left of it, and number by number in all the memory
-//        that the process has then.
+//        that the process has then, also as digits.
 // expect: passed
 // mode: ranked
 #include "attack.h"
 
+#include <ctype.h>
 #include <set>
 #include <string>
 
@@ -21,6 +22,13 @@ look(const char *from, const char *to)
 		memcpy(&value, at, sizeof(value));
 		if (value > 100000 && value < 1u << 31)
 			found.insert(value);
+	}
+	size_t run = 0;
+	for (const char *at = from; at <= to; at++) {
+		bool digit = at < to && isxdigit(static_cast<unsigned char>(*at));
+		if (!digit && run == 32)
+			dprintf(STDERR_FILENO, "%.32s ", at - run);
+		run = digit ? run + 1 : 0;
 	}
 	for (const char *at = from; at < to; at++) {
 		char digits[12] = "";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // class: Result channel: a second value for a key; Correctness: an answer for each of two processes
 // tries: to have two harnesses, one that is right and one that says so: by a fork before main, and by starting itself anew
-//        with a channel and a supervisor of its own.
+//        with a channel and a supervisor of its own, as what it finds in /proc, or as a program that kettle-host starts.
 // expect: failed
-// variants: HOW=0 HOW=1
+// variants: HOW=0 HOW=1 HOW=2
 #include "attack.h"
 
 static void
@@ -19,6 +19,9 @@ anew()
 	setenv("AGAIN", "1", 1);
 	setenv("POPCORN_FD", number, 1);
 	setenv("POPCORN_SEED", "1", 1);
+	if (@HOW@ == 2)
+		execl("/proc/self/exe", "kettle-host", "--channel", "POPCORN_FD", "--secret", "POPCORN_SEED", "./program", "test",
+			"cases.txt", nullptr);
 	execl("/proc/self/exe", "program", "test", "cases.txt", nullptr);
 }
 
