@@ -194,7 +194,7 @@ def ranked(here, section, share):
         try:
             with Engine(here, "prepared-ranked-" + mode.replace(", ", "-")) as engine:
                 limit = (end - time.monotonic()) / (len(RANKED) - number)
-                engine.board("vectoradd_py", str(tasks[0].path))
+                engine.board("vectoradd_py", str(tasks[0].folder))
                 file = str(next(path for path in tasks[0].templates if path.suffix == ".py"))
                 times = []
                 for _ in range(3):
