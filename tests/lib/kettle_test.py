@@ -64,7 +64,7 @@ def cuda_on_cpu(environment=None):
 BOARDS = pathlib.Path(known_tools.FOLDER, "boards")  # databases with one board, by all that decides what is in it
 SECTIONS = re.compile(r"^(?:languages|runners|devices|plugin_path):.*\n(?: .*\n)*", re.M)  # of a configuration, on which that depends
 # The configuration of a shipped C++ task that is compiled quickly and times for a moment only.
-MOMENT = "config:\n  compile_flags: [-O1]\n  defines: {RANKED_SECONDS: '0.01', BENCHMARK_SECONDS: '0.01', PROFILE_SECONDS: '0.5'}\n"
+MOMENT = "config:\n  compile_flags: [-O1]\n  defines: {RANKED_SECONDS: '0.01', BENCHMARK_SECONDS: '0.01', PROFILE_SECONDS: '0.2'}\n"
 LOST = owner_client.Ended  # what a call gets whose server ends, or has ended
 
 
