@@ -2,6 +2,7 @@
 """How well scores repeat: six kernels, each in fresh processes by turns with a copy that is 1 % slower, measured by Kettle's
 harnesses as a ranked run is. A visit measures three of them and leaves its samples as a file of its own; the table is that of
 all visits, those of tests/gpu/samples included."""
+import copy
 import json
 import os
 import pathlib
@@ -93,20 +94,22 @@ class Kernel:
     def run(self, spin, limit):
         """One fresh process: its times in ns, and when it began."""
         began = time.time()
-        step = {**self.last, "cases": {**self.last["cases"], "text": "%s; spin: %d; seed: 5\n" % (self.case, spin)},
-                "env": {**self.last.get("env", {}), "KETTLE_CALIBRATION": self.calibration}}
+        step = copy.deepcopy(self.last)
+        step["cases"]["text"] = "%s; spin: %d; seed: 5\n" % (self.case, spin)
+        for process in [step[name] for name in ("referee", "solver") if name in step] or [step]:
+            process["env"] = {**process.get("env", {}), "KETTLE_CALIBRATION": self.calibration}
         done, said = self.runner.run({**self.plan, "steps": [*self.steps, step]}, self.unit, limit)
         outcomes = (done or {}).get("outcomes") or [{}]
         if outcomes[-1].get("state") != "passed" or outcomes[-1].get("kind") != "run":
-            raise Trouble("a run did not pass: %s" % (outcomes[-1].get("state") or "it had not ended after %.0f s" % limit),
-                          {"done": done or said})
+            why = outcomes[-1].get("state") or (done or {}).get("error") or "it had not ended after %.0f s" % limit
+            raise Trouble("a run did not pass: %s" % why, {"done": done or said})
         result = outcomes[-1]["result"]
         if self.calibration and result["benchmark.0.calibrated"] != "yes":
             raise Trouble("a run was not calibrated", {"result": result, "calibration": self.calibration})
-        for word in result["benchmark.0.calibrators"].split():
+        for word in result.get("benchmark.0.calibrators", "").split():  # none of a board in Python on a CPU
             self.calibrators.setdefault(word.split("=")[0], []).append(float(word.split("=")[1]))
         throttled = (outcomes[-1].get("device") or {}).get("throttled")
-        return {"at": round(began, 2), **{key: float(result["benchmark.0." + key]) for key in KEYS}, "calibrator": result["benchmark.0.calibrator"],
+        return {"at": round(began, 2), **{key: float(result["benchmark.0." + key]) for key in KEYS}, "calibrator": result.get("benchmark.0.calibrator", ""),
                 "calls": int(result["benchmark.0.runs"]), **({"throttled": throttled} if throttled else {})}
 
     def calibrate(self, end):
