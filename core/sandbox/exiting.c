@@ -8,7 +8,9 @@
  *
  * The list of a cgroup's tasks is read twice. If all tasks of the first list are exiting, and the second list names no
  * other task, then none was left that could have made one: a task that is alive while the list is read is in it, and a
- * task that is exiting cannot fork. Init is left out: it makes no process after the first one, and none once it exits.
+ * task that is exiting cannot fork. One of the first list may be gone; those of the second list must be seen to exit, since
+ * a task without an entry in /proc may also be hidden. Init is left out: it makes no process after the first one, and none
+ * once it exits.
  */
 #include <config.h>
 
@@ -78,14 +80,14 @@ read_task(int dir, struct task *ret)
 	return field == FIELD_EXIT_CODE;
 }
 
-/* Whether a task is exiting, or gone. */
+/* `gone`: the answer for a task without an entry in /proc, which is gone, or hidden (hidepid, another namespace). */
 static bool
-is_exiting(pid_t pid)
+is_exiting(pid_t pid, bool gone)
 {
 	struct task task;
 	AUTO_FD int dir = open_task(pid);
 	if (dir < 0)
-		return errno == ENOENT;
+		return errno == ENOENT && gone;
 	return read_task(dir, &task) && task.exiting;
 }
 
@@ -117,12 +119,12 @@ all_exit(const struct sandbox_child *child, pid_t pid)
 	pid_t first[EXITING_TASKS], second[EXITING_TASKS];
 	ssize_t firsts = list_tasks(child, first), seconds;
 	for (ssize_t i = 0; i < firsts; i++)
-		if (!is_exiting(first[i]))
+		if (!is_exiting(first[i], true))
 			return false;
 	if (firsts < 0 || (seconds = list_tasks(child, second)) < 0)
 		return false;
 	for (ssize_t i = 0; i < seconds; i++)
-		if (!has_task(first, firsts, second[i]) || !is_exiting(second[i]))
+		if (!has_task(first, firsts, second[i]) || !is_exiting(second[i], false))
 			return false;
 	return pid == 0 || has_task(second, seconds, pid);
 }
@@ -156,7 +158,7 @@ sandbox_exiting_look(const struct sandbox_child *child, pid_t *payload, int *ret
 	char link[64];
 	if (result->killed) {
 		*ret_status = -1;
-		return is_exiting(child->pid) && all_exit(child, 0);
+		return is_exiting(child->pid, false) && all_exit(child, 0);
 	}
 	if (!result->started || result->end_ns || result->payload <= 0)
 		return false;
