@@ -468,8 +468,8 @@ await_freed(struct step *step)
 	for (size_t i = 0; i < step->count; i++) {
 		const struct process *process = &step->processes[i].process;
 		int ended = process->ending ? sandbox_pidfd(process->sandbox) : -1;
-		/* Where a reading shows them freed, no process has a part of them. */
-		if (ended >= 0 && !step->gpus.reading &&
+		/* Where a reading shows them freed, no process has a part of them. Once one is late, the job is lost. */
+		if (ended >= 0 && !step->gpus.reading && !step->gpus.held &&
 			!gpuwatch_await_freed(&step->job->lease.watch, ended, ENDING_LOST_MS, &step->gpus.reading))
 			step->gpus.held = true;
 	}

@@ -80,7 +80,7 @@ find_faults(const struct gpuwatch *watch, const json_t *reading, const struct ke
 	return wait;
 }
 
-/* listed: only those that the driver lists under a number that is known here. */
+/* listed: only those that the driver lists under a number that is known here, and only bytes that it says. */
 static void
 take_prepared(const struct gpuwatch *watch, const json_t *reading, bool listed)
 {
@@ -90,42 +90,47 @@ take_prepared(const struct gpuwatch *watch, const json_t *reading, bool listed)
 		json_array_each(pids, pid)
 			if (!listed || json_integer_value(pid) > 0)
 				json_array_append(taken, pid);
-		gpu_take_prepared((json_t *)gpu.json, taken, watch->config->gpu_prepared_bytes);
+		gpu_take_prepared((json_t *)gpu.json, taken, listed ? 0 : watch->config->gpu_prepared_bytes);
 	}
 }
 
-/* Whether no process of any run has a part of the GPUs; false if the driver does not say. */
+/* Whether no process of any run has a part of the GPUs. *ret_says: false if the driver does not say. */
 static bool
-are_freed(const struct gpuwatch *watch, const json_t *reading)
+are_freed(const struct gpuwatch *watch, const json_t *reading, bool *ret_says)
 {
+	bool freed = *ret_says = true;
 	for (size_t i = 0; i < watch->gpus.count; i++) {
 		const char *name = watch->gpus.list[i];
 		struct gpu gpu = gpu_find(reading, name);
 		const json_t *idle = json_object_get(watch->idle, idle_key(&gpu, name));
-		bool says = gpu.processes && gpu.used >= 0 && idle;
-		if (!says || json_array_size(gpu.processes) > 0 || gpu_is_occupied(&gpu, idle, GPU_FREED_LEFT_BYTES))
-			return false;
+		*ret_says = *ret_says && gpu.processes && gpu.used >= 0 && idle;
+		freed = freed && json_array_size(gpu.processes) == 0 && !gpu_is_occupied(&gpu, idle, GPU_FREED_LEFT_BYTES);
 	}
-	return true;
+	return freed && *ret_says;
 }
 
 bool
 gpuwatch_await_freed(const struct gpuwatch *watch, int ended, int ms, json_t **ret_reading)
 {
-	uint64_t limit = time_monotonic_ns() + (uint64_t)ms * 1000000;
+	uint64_t now, limit = time_monotonic_ns() + (uint64_t)ms * 1000000;
 	struct pollfd end = {.fd = ended, .events = POLLIN};
-	do {
-		json_t *reading = NULL;
+	int wait = 0;
+	bool says = true;
+	while ((now = time_monotonic_ns()) < limit) {
+		int left = (int)((limit - now) / 1000000) + 1;
+		if (poll(&end, 1, says && wait < left ? wait : left) > 0)
+			return true;
+		if (!says)
+			continue;
+		AUTO_JSON json_t *reading = NULL;
 		(void)gpu_read(watch->config, &reading, NULL);
 		take_prepared(watch, reading, true);
-		if (are_freed(watch, reading)) {
-			*ret_reading = reading;
+		if (are_freed(watch, reading, &says)) {
+			*ret_reading = STEAL(reading);
 			return true;
 		}
-		json_decref(reading);
-		if (poll(&end, 1, GPU_FREED_POLL_MS) > 0)
-			return true;
-	} while (time_monotonic_ns() < limit);
+		wait = wait < GPU_POLL_MS ? wait + GPU_FREED_POLL_MS : GPU_POLL_MS;
+	}
 	return false;
 }
 

@@ -214,7 +214,7 @@ const char *tool_query_line(struct command *command);
 #define GPU_FREE_MS 5000                          /* for a driver to free the memory of ended processes */
 #define GPU_COOL_MS 10000                         /* for a throttled GPU to recover before its step is repeated */
 #define GPU_POLL_MS 100                           /* between two readings in these times */
-#define GPU_FREED_POLL_MS 10                      /* between two readings while processes are ending */
+#define GPU_FREED_POLL_MS 10                      /* likewise while processes are ending, so much longer each time */
 #define GPU_FREED_LEFT_BYTES (UINT64_C(16) << 20) /* bytes in use above the idle value that count as freed */
 #define GPU_LEFT_BYTES (UINT64_C(256) << 20)      /* bytes in use above the idle value that are allowed */
 #define GPU_PREPARED_BYTES (UINT64_C(1) << 30)    /* that a process which waits for a run may hold, by default */
@@ -309,8 +309,8 @@ json_t *gpuwatch_check(const struct gpuwatch *watch, json_t **ret_reading, json_
 /*
  * Waits until the GPUs are freed, while the processes of a step are still listed as exiting: the driver lists no process,
  * but for those in watch->prepared, and no memory above what an idle GPU uses; or until `ended`, a descriptor, is
- * readable, since they have ended. False: neither came within ms. *ret_reading: the reading that shows them freed, a new
- * reference; untouched if there is none. [any, blocks]
+ * readable, since they have ended; once the driver does not say, only for that. False: neither came within ms.
+ * *ret_reading: the reading that shows them freed, a new reference; untouched if there is none. [any, blocks]
  */
 bool gpuwatch_await_freed(const struct gpuwatch *watch, int ended, int ms, json_t **ret_reading);
 /*

@@ -157,6 +157,18 @@ taken(const char *gpu_text, const char *pids_text, const char *processes, json_i
 	assert_true(gpu_is_occupied(&gpu, idle, 10));
 }
 
+/* Without an allowance only bytes that the driver says are theirs. */
+static void
+test_prepared_said(void **state)
+{
+	(void)state;
+	AUTO_JSON json_t *json = json_loads("{\"processes\": [{\"pid\": 7}, {\"pid\": 8, \"memory\": 600}]}", 0, NULL);
+	AUTO_JSON json_t *pids = json_loads("[7, 8]", 0, NULL);
+	gpu_take_prepared(json, pids, 0);
+	assert_int_equal(json_array_size(json_object_get(json, "processes")), 0);
+	assert_int_equal(json_integer_value(json_object_get(json, "prepared")), 600);
+}
+
 /* Processes that wait for a run are no others', and what they hold is no residue; those of others stay. */
 static void
 test_prepared(void **state)
@@ -243,6 +255,7 @@ static const struct CMUnitTest tests[] = {
 	cmocka_unit_test(test_throttled),
 	cmocka_unit_test(test_unfit),
 	cmocka_unit_test(test_prepared),
+	cmocka_unit_test(test_prepared_said),
 	cmocka_unit_test(test_remarks),
 	cmocka_unit_test(test_idle),
 	cmocka_unit_test(test_helper),
