@@ -10,6 +10,7 @@ from exec_jobs import WALL, name_of, seize
 from held_files import HeldFiles
 
 UNIT = {"name": "d", "gpu": 0}
+UNHELD = {"name": "e", "gpu": 1}
 LISTED = (0, exec_devices.ALWAYS, "pid", 0, 4242)
 
 
@@ -282,19 +283,29 @@ def killed(folder):
 
 
 def endless(folder):
-    """A process that never ends loses the job that has its device then, and no other job gets the device"""
+    """A process that never ends loses the jobs that have its device then or wait for it, and later ones fail until it is gone"""
     with start(folder) as (server, files):
-        server.run("slow", [slow(files)], unit=UNIT)
-        equal(outcome(server.done("slow"))["state"], "passed")
+        for unit in (UNIT, UNHELD):
+            server.run("slow", [slow(files)], unit=unit)
+            equal(outcome(server.done("slow"))["state"], "passed")
         server.run("holder", [exec_devices.device_step("sleep 3600")], unit=UNIT)
-        contains(server.until(event="error")["error"], "still exist after 60 s")
-        contains(server.until(job="holder", status="lost")["error"], "must be disabled")
-        server.run("next", [exec_devices.device_step()], unit=UNIT)
-        server.until(event="waiting", job="next")
-        turn(server)
-        assert "next" not in dones(server), server.events
-        files.release("end")
-        equal(outcome(server.done("next"))["state"], "passed")
+        server.until(event="device", job="holder")
+        server.run("waits", [exec_devices.device_step()], unit=UNIT)
+        server.until(event="waiting", job="waits")
+        for _ in (UNIT, UNHELD):
+            contains(server.until(event="error")["error"], "still exist after 60 s")
+        lost = {event["job"]: event["error"] for event in server.events if event["event"] == "done" and event["status"] == "lost"}
+        equal(sorted(lost), ["holder", "waits"])
+        contains(lost["holder"], "must be disabled")
+        for unit in (UNIT, UNHELD):
+            one = server.one(exec_devices.device_step(), unit=unit)
+            equal(one["state"], "error")
+            contains(one["error"], "must be disabled")
+        with serve(folder, files, state=os.path.join(folder, "other")) as other:
+            files.release("end")
+            for unit in (UNIT, UNHELD):
+                equal(other.one(exec_devices.device_step(), unit=unit)["state"], "passed")
+                equal(server.one(exec_devices.device_step(), unit=unit)["state"], "passed")
 
 
 def closed(folder):

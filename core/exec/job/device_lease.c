@@ -194,7 +194,7 @@ on_locked(struct job *job)
 	return true;
 }
 
-static int take_next(struct job *job, struct kettle_error *err);
+static bool take_next(struct job *job);
 
 static void
 on_lock(void *arg)
@@ -202,49 +202,43 @@ on_lock(void *arg)
 	struct job *job = arg;
 	struct device_lease *lease = &job->lease;
 	lease->held++;
-	int rc = take_next(job, &lease->error);
-	if (rc == 0)
-		return;
-	if (rc < 0) {
-		lease->error.code = rc;
-		enter(lease, LEASE_READY);
+	if (take_next(job))
 		job->devices_held(job);
-	} else if (on_locked(job)) {
-		job->devices_held(job);
-	}
 }
 
-/* 1: all locks are held; 0: the job waits for one. */
-static int
-take_next(struct job *job, struct kettle_error *err)
+/* True: the devices are ready, or cannot be used (lease->error). False: the job waits for a lock or the check. */
+static bool
+take_next(struct job *job)
 {
 	struct device_lease *lease = &job->lease;
 	while (lease->held < lease->count) {
 		int rc = devlock_acquire(&job->exec->locks, &lease->locks[lease->held], lease->names[lease->held],
-			lease->slots[lease->held], job->received_ns, on_lock, job, err);
+			lease->slots[lease->held], job->received_ns, on_lock, job, &lease->error);
+		if (rc < 0) {
+			lease->error.code = rc;
+			enter(lease, LEASE_READY);
+		}
 		if (rc <= 0)
-			return rc;
+			return rc < 0;
 		lease->held++;
 	}
-	return 1;
+	return on_locked(job);
 }
 
-int
-device_lease_request(struct job *job, struct kettle_error *err)
+bool
+device_lease_request(struct job *job)
 {
 	struct device_lease *lease = &job->lease;
 	if (lease->state != LEASE_UNWANTED)
 		return lease->state == LEASE_READY;
 	enter(lease, LEASE_LOCKING);
 	lease->wanted_ns = time_monotonic_ns();
-	int rc = take_next(job, err);
-	if (rc > 0)
-		return on_locked(job);
-	if (rc == 0) {
+	bool ready = take_next(job);
+	if (lease->state == LEASE_LOCKING) {
 		failpoint("exec.waiting");
 		exec_context_emit(job->exec, json_pack("{s:s, s:s}", "event", "waiting", "job", job->line.job));
 	}
-	return rc;
+	return ready;
 }
 
 /* ---- releasing ---- */

@@ -10,8 +10,8 @@
  *                       │           ▲
  *                       └──▶ lost ──┘
  *
- * One that does not end within ENDING_LOST_MS is lost: the locks pass on no more, and the job that has them is lost, as
- * if the processes were its own.
+ * One that does not end within ENDING_LOST_MS is lost: the locks pass on no more, and the jobs that have them or wait for
+ * them are lost, as if the processes were their own. Later ones fail (devlock_lose).
  */
 #include <config.h>
 
@@ -71,15 +71,18 @@ on_end(uv_poll_t *poll, int status, int events)
 	uv_close((uv_handle_t *)&ending->lost, on_closed);
 }
 
+/* Whether a job has one of the locks, or waits for it. */
 static bool
-has_lock(const struct job *job, const struct ending *ending)
+wants_lock(const struct job *job, const struct ending *ending)
 {
 	const struct device_lease *lease = &job->lease;
-	for (size_t i = 0; i < lease->held; i++)
+	for (size_t i = 0; i < lease->count; i++) {
+		const struct devlock *lock = &lease->locks[i];
 		for (size_t j = 0; j < ending->count; j++)
-			if (lease->locks[i].slot == ending->locks[j]->slot &&
-				strcmp(lease->locks[i].name, ending->locks[j]->name) == 0)
+			if ((lock->waits || (lock->fd >= 0 && lock->slot == ending->locks[j]->slot)) &&
+				strcmp(lock->name, ending->locks[j]->name) == 0)
 				return true;
+	}
 	return false;
 }
 
@@ -93,10 +96,10 @@ on_lost(uv_timer_t *timer)
 		ENDING_LOST_MS / 1000, (long)sandbox_pid(ending->sandbox));
 	ending->state = ENDING_LOST;
 	for (size_t i = 0; i < ending->count; i++)
-		ending->locks[i]->blocked = true;
+		devlock_lose(ending->locks[i], why);
 	exec_context_emit(exec, json_pack("{s:s, s:s}", "event", "error", "error", why));
 	for (struct job *job = exec->jobs; job; job = job->next)
-		if (!job_is_reported(job) && has_lock(job, ending))
+		if (!job_is_reported(job) && wants_lock(job, ending))
 			job->lose(job, why);
 }
 

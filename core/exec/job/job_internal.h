@@ -107,10 +107,10 @@ struct device_lease {
 /* Call it when the job's steps are known. KETTLE_EUNAVAIL: the unit does not have what the job needs. */
 int device_lease_open(struct job *job, struct kettle_error *err);
 /*
- * Requests the devices for a step. 1: they are held, or cannot be used (lease.error); 0: job->devices_held is called
- * later; or a code.
+ * Requests the devices for a step. True: they are held, or cannot be used (lease.error); false: job->devices_held is
+ * called later.
  */
-int device_lease_request(struct job *job, struct kettle_error *err);
+bool device_lease_request(struct job *job);
 /* Before a check of the job's GPUs: notes what of their memory is others'. Loop thread. */
 void device_lease_note(struct job *job);
 /* Checks and releases the devices, which no step needs any more. Calls job->advance afterwards. */

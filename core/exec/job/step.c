@@ -338,13 +338,8 @@ queue(void *arg)
 	enter(step, STEP_QUEUED);
 	step->times.queued_ns = time_monotonic_ns();
 	if (step->plan->device > 0) {
-		int rc = device_lease_request(step->job, &step->failure.error);
-		if (rc < 0) {
-			step->failure.error.code = rc;
-			step_end(step, STEP_ERROR);
-		} else if (rc > 0) {
+		if (device_lease_request(step->job))
 			step_start(step);
-		}
 	} else if (step->plan->kind == STEP_RUN || step->job->own ||
 			   build_slots_acquire(&step->job->exec->builds, &step->build.slot, step_start, step)) {
 		step_start(step);

@@ -91,6 +91,8 @@ static int
 try_slot(struct devlock_table *table, struct devlock *lock, unsigned slot, struct kettle_error *err)
 {
 	struct devlock_kept *kept = find_kept(table, lock->name, slot);
+	if (kept && kept->lost)
+		return kettle_fail(err, KETTLE_EUNAVAIL, "%s", kept->lost);
 	int copy = kept && !kept->held && !kept->blocked ? fcntl(kept->fd, F_DUPFD_CLOEXEC, 0) : -1;
 	if (copy >= 0) {
 		kept->held = true;
@@ -217,13 +219,21 @@ devlock_keep(struct devlock_table *table, const struct devlock *lock)
 }
 
 void
+devlock_lose(struct devlock_kept *kept, const char *why)
+{
+	kept->blocked = true;
+	if (!kept->lost)
+		kept->lost = xstrdup(why);
+}
+
+void
 devlock_drop(struct devlock_table *table, struct devlock_kept *kept)
 {
 	if (--kept->users > 0)
 		return;
 	LIST_REMOVE(table->kept, kept);
 	close(kept->fd);
-	free_all(kept->name, kept);
+	free_all(kept->name, kept->lost, kept);
 	if (table->waiting)
 		(void)uv_timer_start(&table->timer, retry, 0, DEVLOCK_RETRY_MS);
 }

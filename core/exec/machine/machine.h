@@ -122,6 +122,7 @@ struct devlock_kept {
 	unsigned users; /* processes */
 	bool held;      /* by a job */
 	bool blocked;   /* no further job gets it in this way */
+	char *lost;     /* why requests for it fail; NULL: they wait, or get it */
 };
 
 /* One request for a device. Zero-initialise (fd -1); it must stay where it is while it waits or holds. */
@@ -148,7 +149,7 @@ void devlock_close(struct devlock_table *table);
 char *devlock_name(const char *name);
 /*
  * Takes one of the slots; the waiting request with the lowest rank goes first. 1: it is held at once; 0: it waits, and
- * granted is called later; or a code (KETTLE_EIO: locks cannot be made here).
+ * granted is called later; or a code (KETTLE_EIO: locks cannot be made here; KETTLE_EUNAVAIL: it was lost).
  */
 int devlock_acquire(struct devlock_table *table, struct devlock *lock, const char *name, unsigned slots, uint64_t rank,
 	void (*granted)(void *arg), void *arg, struct kettle_error *err);
@@ -156,6 +157,8 @@ int devlock_acquire(struct devlock_table *table, struct devlock *lock, const cha
 void devlock_release(struct devlock_table *table, struct devlock *lock);
 /* A process of an ended job keeps a held lock, until devlock_drop. NULL: this process has no descriptor left. */
 struct devlock_kept *devlock_keep(struct devlock_table *table, const struct devlock *lock);
+/* The process does not end: until it does, new requests fail with this sentence. Those that wait go on waiting. */
+void devlock_lose(struct devlock_kept *kept, const char *why);
 void devlock_drop(struct devlock_table *table, struct devlock_kept *kept);
 /*
  * Whether another kettle-exec of this machine holds a lock, or an init that is still ending. False while this one holds
