@@ -390,6 +390,16 @@ leave_gpus(struct step *step)
 	step->opening.uses_gpus = false;
 }
 
+/* A process of the step that counts as ended while the kernel still lists it; NULL: there is none. */
+static const struct process *
+find_ending(const struct step *step)
+{
+	for (size_t i = 0; i < step->count; i++)
+		if (step->processes[i].process.ending)
+			return &step->processes[i].process;
+	return NULL;
+}
+
 /* Nothing of the step's processes has a part of its GPUs any more, or something kept it for too long. */
 static void
 gpus_freed(struct step *step)
@@ -401,7 +411,7 @@ gpus_freed(struct step *step)
 	(void)snprintf(why, sizeof(why),
 		"The GPUs of step `%.64s` were not freed within %d s after its processes: the device must be disabled until "
 		"they are gone (init of the sandbox is process %ld).",
-		step->plan->id, ENDING_LOST_MS / 1000, (long)sandbox_pid(STEP_SOLVER(step)->process.sandbox));
+		step->plan->id, ENDING_LOST_MS / 1000, (long)sandbox_pid(find_ending(step)->sandbox));
 	step->job->lose(step->job, why);
 }
 
@@ -469,22 +479,12 @@ must_open_itself(const struct step *step)
 		   (step->state == STEP_LIMIT && step->failure.limit != SANDBOX_LIMIT_WALL);
 }
 
-/* Whether the kernel still lists processes that count as ended. */
-static bool
-is_ending(const struct step *step)
-{
-	for (size_t i = 0; i < step->count; i++)
-		if (step->processes[i].process.ending)
-			return true;
-	return false;
-}
-
 /* All processes have ended: collects the step's files if they count. */
 static void
 all_ended(struct step *step)
 {
 	struct exec_context *exec = step->job->exec;
-	if (is_ending(step))
+	if (find_ending(step))
 		device_lease_note(step->job);
 	else
 		leave_gpus(step);
