@@ -14,6 +14,8 @@
  * The end of a process that has opened a GPU may take long in the kernel. A process with `early` counts as ended when no
  * code of it can run any more. Nothing announces that moment, and its pipes are closed late in its end. So a timer looks
  * again and again, in growing intervals, which begin anew with each output and with a kill, since an end may be near.
+ * A look reads /proc on the loop: for a moment it may hold the memory of a process that ends just then, and so free it. A
+ * thread of work would need this process still while it is killed or ends.
  */
 #include <config.h>
 
