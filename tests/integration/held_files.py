@@ -95,9 +95,12 @@ class HeldFiles:
             try:
                 request = os.read(self.device, 1 << 18)
             except OSError:
-                return
+                break
             _, opcode, unique, node, _, _, pid = struct.unpack_from("<IIQQIII", request)
             self.take(opcode, unique, node, pid, request[40:])
+        with self.changed:
+            os.close(self.device)
+            self.device = -1
 
     def take(self, opcode, unique, node, pid, body):
         name = self.names.get(node)
