@@ -178,7 +178,9 @@ test_memory_hidden(void **state)
 		for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
 			fixture->text[0] = '\0';
 			FIXTURE_RUN(fixture, "hide", kinds[i]);
-			if (fixture->report.limit != SANDBOX_LIMIT_MEMORY && !strstr(fixture->text, "refused"))
+			/* One look may find too many sockets, too. */
+			bool counted = fixture->report.limit == SANDBOX_LIMIT_SOCKETS && strcmp(kinds[i], "sockets") == 0;
+			if (fixture->report.limit != SANDBOX_LIMIT_MEMORY && !counted && !strstr(fixture->text, "refused"))
 				fail_msg("%s: limit %d, `%s`", kinds[i], fixture->report.limit, fixture->text);
 			print_message("# %s: %s\n", kinds[i], strstr(fixture->text, "refused") ? "refused" : "killed");
 		}
