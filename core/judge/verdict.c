@@ -132,6 +132,7 @@ keep_outcome(struct verdict_builder *builder, const struct outcome *outcome)
 		.memory_peak = outcome->memory_peak,
 		.cached = outcome->cached,
 		.warm = outcome->warm,
+		.prepared = outcome->prepared,
 		.out.text = "",
 		.err.text = "",
 		.device = json_object_get(kept, "device"),
