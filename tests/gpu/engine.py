@@ -24,16 +24,16 @@ class Trouble(Exception):
 class Engine:
     """kettle serve in a folder of its own, as this user or another one; use it in a `with`."""
 
-    def __init__(self, here, name, user=None, device=None, languages=None, cache=None):
+    def __init__(self, here, name, user=None, device=None, languages=None, cache=None, extra_paths=()):
         """device: further keys of the device's section; languages: in place of the usual ones; cache: an engine that what is
-        built is shared with."""
+        built is shared with; extra_paths: that its sandboxes may read."""
         self.here, self.name, self.user, self.child = here, name, user, None
         self.kettle = here.kettle_of(user)
         self.folder = os.path.join(here.scratch, name)
         os.makedirs(self.folder)
         self.level = here.level if user is None else here.user_level
         self.log = os.path.join(self.folder, "serve.log")
-        self.write_configuration(device or {}, languages or here.languages())
+        self.write_configuration(device or {}, languages or here.languages(), extra_paths)
         if cache:
             os.makedirs(os.path.join(self.folder, "state"), mode=0o700)
             os.makedirs(os.path.join(cache.folder, "state", "cache"), mode=0o700, exist_ok=True)
@@ -48,12 +48,12 @@ class Engine:
             give(self.folder, user)
         self.boards = {}
 
-    def write_configuration(self, device, languages):
+    def write_configuration(self, device, languages, extra_paths):
         section = {"runner": "local", "sandbox": self.level, "prefetch": 8, **self.here.unit(), **device}
         section = {key: value for key, value in section.items() if value is not None}
         self.write("exec.yml", json.dumps({"locks": os.path.join(self.folder, "locks"), **self.here.settings}))
         self.write("kettle.yml", json.dumps({
-            "build": {"jobs": max(2, min(8, os.cpu_count() or 2))}, "languages": languages,
+            "build": {"jobs": max(2, min(8, os.cpu_count() or 2))}, "languages": languages, "sandbox": {"extra_paths": list(extra_paths)},
             "runners": {"local": {"state": os.path.join(self.folder, "state"), "config": os.path.join(self.folder, "exec.yml")}},
             "devices": {self.here.device: section}}, indent=1))
 

@@ -4,16 +4,20 @@
 leaves memory behind. Each without, in pauses, and beside runs."""
 import contextlib
 import os
+import pathlib
+import re
+import shutil
 import signal
 import statistics
 import sys
 import time
 
 import parts
-from boards import shipped
+from boards import Shipped
 from commands import descendants
 from engine import Engine, Trouble, message_of
 from fit import Reader
+from spread import file_of
 
 # name of the row → `prepare` and `lease_until`
 MODES = {"off": ("off", "ended"), "idle": ("idle", "ended"), "always": ("always", "ended"), "off, freed": ("off", "freed"), "idle, freed": ("idle", "freed")}
@@ -21,6 +25,8 @@ RANKED = ("off", "idle", "always", "idle, freed")
 JOBS = 30  # in a row, of each mode, at most
 FREE = 10  # seconds in which memory of what was killed must be free
 SLACK = 64 << 20  # bytes
+DRIVER = os.environ.get("STAND_IN_DRIVER")  # folder of a stand-in's driver
+PATHS = [DRIVER] if DRIVER else []  # that sandboxes of boards must read
 # What a submission for torch does at least: it adds two vectors on the GPU, where torch sees one.
 SOURCE = """
 import os, sys, time
@@ -75,8 +81,7 @@ def configured(settings, mode):
 
 def driver_of(step):
     """A step for which a stand-in's driver is where it finds it."""
-    driver = os.environ.get("STAND_IN_DRIVER")
-    return {**step, "env": {**step.get("env", {}), "LD_LIBRARY_PATH": driver}, "folders": [driver]} if driver else step
+    return {**step, "env": {**step.get("env", {}), "LD_LIBRARY_PATH": DRIVER}, "folders": [DRIVER]} if DRIVER else step
 
 
 def plan_in_cuda(here):
@@ -182,37 +187,70 @@ def many(here, section, share, what, work):
                   "Isolated jobs in a row, each of one run in %s (medians)" % what)
 
 
-def ranked(here, section, share):
-    """A ranked submission of vectoradd_py, the second one of each kettle serve."""
-    tasks = [task for task in shipped(here, "py") if task.name == "vectoradd_py"]
-    if not here.modules.get("torch", {}).get("available") or not tasks:
-        section.skip("ranked submissions of vectoradd_py", "there is no torch for this GPU")
+def submitted(section, engine, name, file, mode, end, title):
+    """A submission's job when it has passed, and the seconds that it took; else nothing, and a failed test."""
+    began = time.monotonic()
+    job = engine.wait(engine.submit(name, file, mode), max(5, end - began))
+    if job["state"] != "passed":
+        section.test(title, False, message_of(job), **engine.explain(job, name))
+        return None
+    return job, time.monotonic() - began
+
+
+def ranked_in(here, section, mode, task, end, cache):
+    """Three ranked submissions in a row in one kettle serve: the row of its mode. What they compile is in the cache before."""
+    name, title = task.name, "%s, prepare: %s" % (task.name, mode)
+    with Engine(here, "prepared-%s-%s" % (name, mode.replace(", ", "-")), cache=cache, extra_paths=PATHS) as engine:
+        engine.board(name, str(task.folder))
+        found = []
+        while len(found) < 3:
+            found.append(submitted(section, engine, name, str(file_of(task)), "ranked", end, title))
+            if not found[-1]:
+                return []
+    runs = [run for run in found[-1][0]["runs"] if not run["secret"]]  # of the others it is not told
+    opened, possible = sum(bool(run.get("prepared")) for run in runs), task.lang == "cu" or any(run["warm"] for run in runs)
+    row = (mode, "%.2f" % found[0][1], "%.2f" % min(found[1][1], found[2][1]), "%d of %d" % (opened, len(runs)))
+    section.test("runs of %s find the GPU open, prepare: %s" % (name, mode),
+                 opened == 0 if MODES[mode][0] == "off" else opened > 0 or not possible, row[3])
+    return [row]
+
+
+def task_of(here, name):
+    """A shipped task, whichever --tasks names; with --small a copy of it with little work."""
+    if not here.args.small:
+        return Shipped(pathlib.Path(here.tasks) / name)
+    copies = pathlib.Path(here.scratch) / "small"
+    for folder in ("harness", name):
+        shutil.copytree(pathlib.Path(here.tasks) / folder, copies / folder, dirs_exist_ok=True)
+    task = copies / name / "task.yml"
+    text = re.sub(r"size: \d{6,}", "size: 1024", task.read_text())
+    task.write_text(text.replace("config:\n", "config:\n  defines: {RANKED_SECONDS: '0.01', BENCHMARK_SECONDS: '0.01'}\n"))
+    return Shipped(task.parent)
+
+
+def ranked(here, section, share, name, lacks):
+    """Ranked submissions of a shipped task. lacks: why there can be none, or nothing."""
+    if lacks:
+        section.skip("ranked submissions of " + name, lacks)
         return
+    task = task_of(here, name)
     end, rows, usual = time.monotonic() + share, [], here.settings
-    for number, mode in enumerate(RANKED):
-        here.settings = configured(usual, mode)
-        try:
-            with Engine(here, "prepared-ranked-" + mode.replace(", ", "-")) as engine:
-                limit = (end - time.monotonic()) / (len(RANKED) - number)
-                engine.board("vectoradd_py", str(tasks[0].folder))
-                file = str(next(path for path in tasks[0].templates if path.suffix == ".py"))
-                times = []
-                for _ in range(3):
-                    began = time.monotonic()
-                    job = engine.wait(engine.submit("vectoradd_py", file), max(5, limit / 3))
-                    times.append(time.monotonic() - began)
-                    if job["state"] != "passed":
-                        section.test("vectoradd_py, prepare: %s" % mode, False, message_of(job), **engine.explain(job, "vectoradd_py"))
-                        break
-                else:
-                    runs = [run for run in job["runs"]]
-                    rows.append((mode, "%.2f" % times[0], "%.2f" % min(times[1:]), "%d of %d" % (sum(bool(run.get("prepared")) for run in runs), len(runs))))
-        except Trouble as trouble:
-            section.test("vectoradd_py, prepare: %s" % mode, False, trouble, **trouble.evidence)
-        finally:
-            here.settings = usual
-    section.facts["ranked"] = rows
-    section.table(("prepare", "first, s", "later, s", "runs that found the GPU open"), rows, "Ranked submissions of vectoradd_py")
+    hosts = {"env": {"kettle-host": {"LD_LIBRARY_PATH": DRIVER}}} if DRIVER else {}
+    try:
+        with Engine(here, "prepared-%s-build" % task.name, extra_paths=PATHS) as builder:  # whose cache the others have: they do not compile
+            builder.board(task.name, str(task.folder))
+            if not submitted(section, builder, task.name, str(file_of(task)), "test", end, task.name):
+                return
+        for number, mode in enumerate(RANKED):
+            here.settings = configured({**usual, **hosts}, mode)
+            now = time.monotonic()
+            rows += ranked_in(here, section, mode, task, now + (end - now) / (len(RANKED) - number), builder)
+    except Trouble as trouble:
+        section.test("ranked submissions of " + task.name, False, trouble, **trouble.evidence)
+    finally:
+        here.settings = usual
+    section.facts["ranked " + task.name] = rows
+    section.table(("prepare", "first, s", "later, s", "public runs that found the GPU open"), rows, "Ranked submissions of " + task.name)
 
 
 def look(here, section, share):
@@ -222,4 +260,6 @@ def look(here, section, share):
         many(here, section, share * 0.25, "CUDA", plan_in_cuda(here))
     else:
         section.skip("isolated jobs in CUDA", "there is no nvcc")
-    ranked(here, section, end - time.monotonic())
+    ranked(here, section, (end - time.monotonic()) / 2, "vectoradd_py",
+           "" if here.modules.get("torch", {}).get("available") else "there is no torch for this GPU")
+    ranked(here, section, end - time.monotonic(), "vectoradd_cuda", "" if here.nvcc else "there is no nvcc")
