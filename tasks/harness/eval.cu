@@ -460,18 +460,36 @@ profile_of(const Case &c, std::string &ret_error)
 		 << " MiB in use, including the harness's\n";
 	return text.str();
 }
+
+// Cleans a copy of the environment as take_over cleans the first: the constructor of a library, which runs before, makes one
+// when it sets a variable.
+EARLY void
+clean_copy(char **env)
+{
+	char **entry = nullptr;
+	uint64_t unused = 0;
+	bool reports = environment_value(env, "POPCORN_FD", &entry);
+	for (const char *name : {"KETTLE_CPU_CACHE", "KETTLE_TOKEN", "POPCORN_FD"})
+		take_number(env, name, &unused);
+	if (reports)
+		set_threads(env);
+}
 } // namespace
 
-// Takes over before any constructor. Started by kettle-host the arguments of a DT_INIT are that program's own; the object's
+// Takes over before any constructor of the object. Started by kettle-host the arguments of a DT_INIT are that program's own; the object's
 // lie before the environment, as on the stack of any program.
 extern "C" __attribute__((no_sanitize("address", "undefined", "thread"))) void
 kettle_harness_start(int argc, char **argv, char **env)
 {
+	if (harness.ready)
+		return;
 	char **unused = nullptr;
 	if (environment_value(env, "KETTLE_TOKEN", &unused))
 		for (argc = 0, argv = env - 1; reinterpret_cast<long>(argv[-1]) != argc; argc++)
 			argv--;
 	take_over(argc, argv, argv + argc + 1);
+	if (environ != argv + argc + 1)
+		clean_copy(environ);
 	// CUDA names its threads by files in /proc/self, which a process that is not dumpable may not open.
 	if (harness.token)
 		raw_syscall(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0);
