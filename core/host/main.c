@@ -14,6 +14,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <poll.h>
 #include <stdint.h>
@@ -210,8 +211,9 @@ await_run(void)
 static int
 keep(struct run *run, int *fds, struct kept *ret_kept)
 {
+	char why[256];
 	int number, ends[2];
-	run->argv = run->argv[0] ? supervisor_take(run->argv + 1, run->envp, ret_kept, &number) : NULL;
+	run->argv = run->argv[0] ? supervisor_take(run->argv + 1, run->envp, ret_kept, &number, why, sizeof(why)) : NULL;
 	run->argv = run->argv ? supervisor_block(run->argv, run->envp, ret_kept->token, &run->envp) : NULL;
 	if (!run->argv)
 		return -2;
@@ -280,21 +282,32 @@ start_prepared(void)
 
 /* ---- started for its run ---- */
 
-/* Returns in the child, with the arguments of its run. NULL: the arguments are wrong. */
+static void __attribute__((noreturn)) fail(const char *what)
+{
+	(void)fprintf(stderr, "kettle-host: %s: %s\n", what, strerror(errno));
+	_exit(EXIT_FAILURE);
+}
+
+/* Returns in the child, with the arguments of its run. */
 static char **
 start(char **argv)
 {
 	static struct kept kept;
+	char why[256];
 	int number, ends[2] = {-1, -1};
-	argv = supervisor_take(argv, environ, &kept, &number);
-	argv = argv ? supervisor_block(argv, environ, kept.token, &environ) : NULL;
-	if (!argv || (number >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)))
-		return NULL;
-	pid_t child = supervisor_fork();
-	if (child < 0) {
-		perror("kettle-host: cannot start a process");
-		_exit(EXIT_FAILURE);
+	argv = supervisor_take(argv, environ, &kept, &number, why, sizeof(why));
+	if (!argv) {
+		(void)fprintf(stderr, "kettle-host: %s\n", why);
+		_exit(EXIT_USAGE);
 	}
+	if (number >= 0 && fcntl(number, F_GETFD) < 0)
+		fail("the descriptor of the result channel");
+	argv = supervisor_block(argv, environ, kept.token, &environ);
+	if (!argv || (number >= 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends)))
+		fail("cannot start the program");
+	pid_t child = supervisor_fork();
+	if (child < 0)
+		fail("cannot start a process");
 	if (child > 0) {
 		close(ends[1]);
 		kept.channel = number;
@@ -313,10 +326,5 @@ main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
 		return printf("kettle-host %s\n", PACKAGE_VERSION) < 0;
-	argv = getenv(SANDBOX_PREPARED_VARIABLE) ? start_prepared() : start(argv + 1);
-	if (!argv) {
-		(void)fprintf(stderr, "Usage: kettle-host [--channel NAME] [--secret NAME]... OBJECT [ARGUMENT]...\n");
-		return EXIT_USAGE;
-	}
-	return run_object(argv);
+	return run_object(getenv(SANDBOX_PREPARED_VARIABLE) ? start_prepared() : start(argv + 1));
 }

@@ -96,33 +96,45 @@ take_variable(char **envp, const char *name, struct kept *kept)
 	return size < sizeof(kept->secrets);
 }
 
-/* The number in the channel's variable. */
+/* The number in the channel's variable; -1: it has none. */
 static int
 channel_of(char **envp, const char *name)
 {
-	for (; *envp; envp++)
-		if (value_of(*envp, name))
-			return atoi(*envp + strlen(name) + 1);
-	return -1;
+	while (*envp && !value_of(*envp, name))
+		envp++;
+	const char *digits = *envp ? *envp + strlen(name) + 1 : "";
+	size_t len = strspn(digits, "0123456789");
+	return len > 0 && len < sizeof("999999999") && digits[len] == '\0' ? atoi(digits) : -1;
+}
+
+static char **
+refuse(char *ret_why, size_t size, const char *format, const char *name)
+{
+	(void)snprintf(ret_why, size, format, name);
+	return NULL;
 }
 
 char **
-supervisor_take(char **argv, char **envp, struct kept *ret_kept, int *ret_channel)
+supervisor_take(char **argv, char **envp, struct kept *ret_kept, int *ret_channel, char *ret_why, size_t why_size)
 {
 	*ret_kept = (struct kept){.channel = -1};
 	*ret_channel = -1;
 	for (; argv[0] && argv[1] && strncmp(argv[0], "--", 2) == 0; argv += 2) {
 		bool channel = strcmp(argv[0], "--channel") == 0;
 		if (channel && (*ret_channel = channel_of(envp, argv[1])) < 0)
-			return NULL;
-		if (!channel && (strcmp(argv[0], "--secret") != 0 || !take_variable(envp, argv[1], ret_kept)))
-			return NULL;
+			return refuse(ret_why, why_size, "the variable %s must be the number of an open descriptor", argv[1]);
+		if (!channel && strcmp(argv[0], "--secret") != 0)
+			return refuse(ret_why, why_size, "there is no option %s; " SUPERVISOR_USAGE, argv[0]);
+		if (!channel && !take_variable(envp, argv[1], ret_kept))
+			return refuse(ret_why, why_size, "the value of the variable %s is too long to be kept", argv[1]);
 	}
+	if (!argv[0] || strncmp(argv[0], "--", 2) == 0)
+		return refuse(ret_why, why_size, "%s", SUPERVISOR_USAGE);
 	ret_kept->secrets[ret_kept->size++] = '\0';
 	if (*ret_channel >= 0 && getrandom(&ret_kept->token, sizeof(ret_kept->token), 0) != sizeof(ret_kept->token))
-		return NULL;
+		return refuse(ret_why, why_size, "no random number for the token: %s", strerror(errno));
 	ret_kept->token |= *ret_channel >= 0;
-	return argv[0] ? argv : NULL;
+	return argv;
 }
 
 char **
@@ -180,8 +192,8 @@ hear(const struct kept *kept, struct heard *heard, int socket, const char *line,
 	} else if (!heard->requested) {
 		heard->requested = size == 0;
 		heard->spoilt = !heard->requested || send(socket, kept->secrets, kept->size, MSG_NOSIGNAL) < 0;
-	} else if (size < 1 || size > MAX_LINE || line[size - 1] != '\n' || heard->check_size) {
-		heard->spoilt = true; /* `check` is the last line */
+	} else if (size < 1 || size > MAX_LINE || memchr(line, '\n', size) != line + size - 1 || heard->check_size) {
+		heard->spoilt = true; /* one line, and `check` is the last one */
 	} else if (size > strlen(CHECK) && memcmp(line, CHECK, strlen(CHECK)) == 0) {
 		heard->check_size = size < sizeof(heard->check) ? size : 0;
 		heard->spoilt = heard->check_size == 0;
@@ -227,6 +239,18 @@ has_ended(int end)
 	return end >= 0 && poll(&ended, 1, 0) > 0;
 }
 
+/* Returns if no signal of this number ends a process. What starts this one may have had it ignored or blocked. */
+static void
+die_of(int number)
+{
+	sigset_t set;
+	(void)signal(number, SIG_DFL);
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, number);
+	(void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+	(void)raise(number);
+}
+
 /* Ends as the child did. */
 static void __attribute__((noreturn)) end_like(const struct kept *kept, const struct heard *heard, int status)
 {
@@ -237,7 +261,7 @@ static void __attribute__((noreturn)) end_like(const struct kept *kept, const st
 	else if (WIFEXITED(status) && !heard->spoilt && passes == (code == 0))
 		write_line(kept, heard->check, heard->check_size);
 	if (WIFSIGNALED(status) && !heard->spoilt)
-		(void)raise(WTERMSIG(status));
+		die_of(WTERMSIG(status));
 	_exit(code);
 }
 

@@ -8,6 +8,7 @@
 
 #define SUPERVISOR_TOKEN "KETTLE_TOKEN" /* the variable with what messages begin with */
 #define SUPERVISOR_SECRETS_MAX 4096
+#define SUPERVISOR_USAGE "usage: kettle-host [--channel NAME] [--secret NAME]... OBJECT [ARGUMENT]..."
 
 /* What a run keeps from its program. Zeros: nothing. */
 struct kept {
@@ -25,9 +26,10 @@ pid_t supervisor_fork(void);
 /*
  * Takes the options `--channel NAME` and `--secret NAME` off a run's arguments, and the values out of its environment, where
  * they are overwritten. *ret_channel: the number that the channel has in the run. Returns the argument behind the options;
- * NULL: they are wrong. ret_kept->channel stays -1 without `--channel`.
+ * NULL: ret_why says what is wrong. ret_kept->channel stays -1 without `--channel`.
  */
-char **supervisor_take(char **argv, char **envp, struct kept *ret_kept, int *ret_channel);
+char **supervisor_take(
+	char **argv, char **envp, struct kept *ret_kept, int *ret_channel, char *ret_why, size_t why_size);
 /*
  * Returns the arguments of a new block, as on the stack of a program that starts: their count before them, NULL, the
  * environment (at *ret_envp), NULL, an auxiliary vector. token: of the run; 0: it has none. NULL: there is no memory.
