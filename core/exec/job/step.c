@@ -474,9 +474,12 @@ must_open_itself(const struct step *step)
 	const struct process *process = &STEP_SOLVER(step)->process;
 	if (step->opening.state != OPENED_TAKEN || is_over(step))
 		return false;
-	bool gone = process->error.code == 0 && !process->report.started;
-	return gone || step->state == STEP_FAILED ||
-		   (step->state == STEP_LIMIT && step->failure.limit != SANDBOX_LIMIT_WALL);
+	if (process->error.code == 0 && !process->report.started)
+		return true;
+	/* A supervisor passes that on only of a program that ended in order: a wrong answer has no second chance. */
+	if (step->plan->supervised && json_object_get(step->channels.result.values, "check"))
+		return false;
+	return step->state == STEP_FAILED || (step->state == STEP_LIMIT && step->failure.limit != SANDBOX_LIMIT_WALL);
 }
 
 /* All processes have ended: collects the step's files if they count. */
