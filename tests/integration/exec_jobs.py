@@ -527,6 +527,12 @@ def doctor(folder):
     equal(report["text"].split("\n\n")[1], people.stdout.split("\n\n")[1])
     for wanted in ("Sandbox: level " + report["level"], "Tools", "Folders", "hipcc", "Profilers", "rocprofv3"):
         contains(people.stdout, wanted)
+    contains(report["host"], "/kettle-host")
+    alone = shutil.copy(PROGRAM, folder)
+    lacking = [alone, *command[1:]]
+    env = dict(os.environ, PATH="/usr/bin:/bin")
+    equal(json.loads(subprocess.run(lacking + ["--json"], stdout=subprocess.PIPE, text=True, env=env, timeout=PATIENCE).stdout)["host"], None)
+    contains(subprocess.run(lacking, stdout=subprocess.PIPE, text=True, env=env, timeout=PATIENCE).stdout, "CUDA and HIP runs need it")
     for mode in (["--doctor", "--json"], ["--doctor"], ["--serve"]):
         other = subprocess.run([PROGRAM, *mode, "--state", os.fsencode(folder) + b"/\xff"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
         equal(other.stdout, "")

@@ -32,14 +32,10 @@ struct referee_link {
 	int shm;
 };
 
-/* Finds a program that is installed beside kettle-exec. */
 static int
 find_beside(struct step *step, const char *name, const struct tool **ret_tool)
 {
-	AUTO_FREE char *dir = path_program_dir();
-	AUTO_FREE char *beside = dir ? path_join(dir, name) : NULL;
-	bool there = beside && access(beside, X_OK) == 0;
-	int rc = toolchain_find(step->job->exec->toolchain, there ? beside : name, ret_tool, &step->failure.error);
+	int rc = toolchain_find_beside(step->job->exec->toolchain, name, ret_tool, &step->failure.error);
 	if (rc == KETTLE_ENOENT)
 		step->tools.missing = xstrdup(name);
 	return rc;
@@ -440,12 +436,14 @@ make_binds(const struct step_process *process, const struct strings *folders, co
 }
 
 static struct sandbox_limits
-make_limits(const struct limits *limits, const struct execconfig *config, unsigned cores)
+make_limits(const struct step_process *process, unsigned cores)
 {
+	const struct limits *limits = &process->limits;
+	const struct execconfig *config = &process->step->job->exec->config;
 	return (struct sandbox_limits){
 		.cpu_ns = limits->cpu,
 		.memory = limits->memory,
-		.processes = limits->processes,
+		.processes = limits->processes + (process->step->tools.host != NULL), /* its supervisor */
 		.disk = limits->disk,
 		.shm = limits->shm,
 		.io_bytes = config->io_bytes,
@@ -581,7 +579,7 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 		.sandbox.record = record >= 0 ? STEP_FD_RECORD : 0,
 		.sandbox.keep = keep,
 		.sandbox.keep_count = device_lease_descriptors(step->job, keep),
-		.sandbox.limits = make_limits(&process->limits, &exec->config, on_device ? 0 : (unsigned)cores->count),
+		.sandbox.limits = make_limits(process, on_device ? 0 : (unsigned)cores->count),
 		.sandbox.cores = cores->list,
 		.sandbox.cores_count = cores->count,
 		.sandbox.init_cores = exec->build->list,
@@ -728,7 +726,7 @@ await_prepared(struct step *step, void (*again)(void *arg))
 	opening->wait.ended = again;
 	opening->wait.arg = step;
 	const struct prepared_origin origin = {STEP_SOLVER(step)->warm.process, &STEP_SOLVER(step)->early};
-	const struct sandbox_limits limits = make_limits(&STEP_SOLVER(step)->limits, &step->job->exec->config, 0);
+	const struct sandbox_limits limits = make_limits(STEP_SOLVER(step), 0);
 	bool waits = prepared_await(step->job->exec->warm, &origin, &step->place.gpus, &limits,
 		step->count > 1 ? step->pair.memory : 0, &opening->wait);
 	for (size_t i = 0; waits && i < step->count; i++)

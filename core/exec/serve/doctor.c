@@ -294,7 +294,15 @@ check_interpreters(struct toolchain *toolchain, const struct execconfig *config,
 	json_object_set_new(report, "warm", try_warm(config, machine, others, count));
 }
 
-/* {"tools", "paths", "packages", "parts", "profilers", "cold", "warm"}. New reference. */
+/* The path of kettle-host; null: it is missing. New reference. */
+static json_t *
+look_for_host(struct toolchain *toolchain)
+{
+	const struct tool *tool = NULL;
+	return toolchain_find_beside(toolchain, "kettle-host", &tool, NULL) == 0 ? json_string(tool->path) : json_null();
+}
+
+/* {"tools", "paths", "packages", "parts", "profilers", "host", "cold", "warm"}. New reference. */
 static json_t *
 look_for_tools(const struct execconfig *config, struct sandbox_machine *machine)
 {
@@ -304,8 +312,9 @@ look_for_tools(const struct execconfig *config, struct sandbox_machine *machine)
 	for (size_t i = 0; toolchain_known[i]; i++)
 		if (!json_object_get(report.versions, toolchain_known[i]))
 			json_object_set_new(report.versions, toolchain_known[i], json_null());
-	json_t *found = json_pack("{s:O, s:O, s:O, s:O, s:o}", "tools", report.versions, "paths", report.paths, "packages",
-		report.packages, "parts", report.parts, "profilers", profilers_describe(toolchain));
+	json_t *found = json_pack("{s:O, s:O, s:O, s:O, s:o, s:o}", "tools", report.versions, "paths", report.paths,
+		"packages", report.packages, "parts", report.parts, "profilers", profilers_describe(toolchain), "host",
+		look_for_host(toolchain));
 	check_interpreters(toolchain, config, machine, report.paths, found);
 	tool_report_free(&report);
 	toolchain_free(toolchain);
@@ -340,8 +349,6 @@ look_at_preparing(const struct execconfig *config, unsigned protections, const j
 {
 	const json_t *count = json_object_get(json_object_get(config->root, "warm"), "processes");
 	const char *set = json_text_or_null(json_object_get(config->root, "gpu"), "prepare"), *why = NULL;
-	AUTO_FREE char *dir = path_program_dir();
-	AUTO_FREE char *host = dir ? path_join(dir, "kettle-host") : NULL;
 	if (json_array_size(json_object_get(gpus, "gpus")) == 0)
 		why = "No GPU of this machine can be used, see Devices.";
 	else if ((protections & SANDBOX_NEED_REDUCED) != SANDBOX_NEED_REDUCED)
@@ -350,10 +357,7 @@ look_at_preparing(const struct execconfig *config, unsigned protections, const j
 		why = "This kettle-exec was built without warm interpreters.";
 	else if (json_is_integer(count) && json_integer_value(count) == 0)
 		why = "`warm: {processes: 0}` of exec.yml turns it off; leave that out.";
-	bool possible = !why;
-	if (possible && (!host || access(host, X_OK) != 0))
-		why = "For Python alone: kettle-host is not beside kettle-exec; install it there for CUDA and HIP.";
-	return json_pack("{s:s, s:b, s:s*}", "set", set ? set : "off", "possible", possible, "why", why);
+	return json_pack("{s:s, s:b, s:s*}", "set", set ? set : "off", "possible", !why, "why", why);
 }
 
 /* Prints whether a GPU is fit to score, below its line. */
@@ -523,6 +527,10 @@ print_report(FILE *out, const json_t *report)
 		print_packages(out, json_object_get(json_object_get(report, "packages"), name));
 		print_parts(out, json_object_get(json_object_get(report, "parts"), name));
 	}
+	const char *host = json_text_or_empty(report, "host");
+	(void)fprintf(out, "  %-8s %-14s %s\n", host[0] ? "yes" : "no", "kettle-host",
+		host[0] ? host
+				: "CUDA and HIP runs need it: install it beside kettle-exec, where Kettle's installation has it");
 	print_profilers(out, json_object_get(report, "profilers"));
 	(void)fprintf(out, "\nDevices\n");
 	json_array_each(json_object_get(report, "devices"), value)

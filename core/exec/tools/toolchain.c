@@ -443,6 +443,16 @@ toolchain_find(struct toolchain *toolchain, const char *name, const struct tool 
 	return 0;
 }
 
+int
+toolchain_find_beside(
+	struct toolchain *toolchain, const char *name, const struct tool **ret_tool, struct kettle_error *err)
+{
+	AUTO_FREE char *dir = path_program_dir();
+	AUTO_FREE char *beside = dir ? path_join(dir, name) : NULL;
+	bool there = beside && access(beside, X_OK) == 0;
+	return toolchain_find(toolchain, there ? beside : name, ret_tool, err);
+}
+
 /* The key in the memory. Interpreters have other packages under each of their names, and nvcc has other parts. */
 static const char *
 memory_key(const struct entry *entry)

@@ -76,6 +76,9 @@ void toolchain_unlock(struct toolchain *toolchain);
  */
 int toolchain_find(
 	struct toolchain *toolchain, const char *name, const struct tool **ret_tool, struct kettle_error *err);
+/* Finds a program of Kettle's that is installed beside this one, or else as toolchain_find does. */
+int toolchain_find_beside(
+	struct toolchain *toolchain, const char *name, const struct tool **ret_tool, struct kettle_error *err);
 /*
  * A digest of the tool's path, size, time and version, the programs that it starts (a compiler's own, assembler,
  * linker), and the system's header folders and libraries. It changes when one of them does.
