@@ -69,28 +69,37 @@ test_host(void **state)
 	(void)state;
 	AUTO_JSON json_t *none = plans_given_good(given);
 	assert_null(json_object_get(plans_step(none, "test"), "host"));
+	given.others = "#define TEXT \"// kettle-host: supervised\"\n";
+	AUTO_JSON json_t *quoted = plans_given_good(given);
+	assert_null(json_object_get(plans_step(quoted, "test"), "host"));
 	given.others = needs;
+	given.names = "submission.cu eval.py";
+	AUTO_JSON json_t *elsewhere = plans_given_good(given);
+	assert_null(json_object_get(plans_step(elsewhere, "test"), "host"));
+	given.names = "submission.cu eval.cu";
 	AUTO_JSON json_t *made = plans_given_good(given);
 	assert_string_equal(kettle_json_text(plans_step(made, "test"), "host"), "supervised");
 	plans_expect(made, "compile-1", "argv",
 		"nvcc -gencode=arch=compute_90a,code=sm_90a " FLAGS " -Xcompiler=-fPIC -std=c++20 " BEHIND
 		" -c eval.cu -o out/eval.cu.o");
 	plans_expect(made, "link", "argv",
-		"g++ -Wl,-init=kettle_harness_start -shared -Wl,--entry=main -Wl,-Bsymbolic -Wl,-zdefs submission.cu.o "
+		"g++ -Wl,--defsym=kettle_harness=kettle_harness_start -Wl,-init=kettle_harness_start -shared -Wl,--entry=main "
+		"-Wl,-Bsymbolic -Wl,-zdefs submission.cu.o "
 		"eval.cu.o "
 		"-o out/program " FOLDERS " -l@LIBRARY:z@ " RUNTIME);
 	given.config = "{\"rdc\": true}";
 	AUTO_JSON json_t *linked = plans_given_good(given);
 	assert_non_null(strstr(plans_word(linked, "link", 0), "nvcc"));
 	AUTO_FREE char *argv = json_dumps(json_object_get(plans_step(linked, "link"), "argv"), JSON_COMPACT);
-	assert_non_null(strstr(argv, "\"-Xlinker=-init=kettle_harness_start\",\"-shared\",\"-Xlinker=--entry=main\""));
+	assert_non_null(strstr(argv, "\"-Xlinker=--defsym=kettle_harness=kettle_harness_start\",\"-Xlinker=-init=kettle_"
+								 "harness_start\",\"-shared\",\"-Xlinker=--entry=main\""));
 	given.config = NULL;
 	given.mode = "profile";
 	AUTO_JSON json_t *profile = plans_given_good(given);
 	assert_null(json_object_get(plans_step(profile, "test"), "host"));
 	plans_expect(profile, "link", "argv",
-		"g++ -Wl,-init=kettle_harness_start submission.cu.o eval.cu.o -o out/program " FOLDERS
-		" -l@LIBRARY:z@ " RUNTIME);
+		"g++ -Wl,--defsym=kettle_harness=kettle_harness_start -Wl,-init=kettle_harness_start submission.cu.o eval.cu.o "
+		"-o out/program " FOLDERS " -l@LIBRARY:z@ " RUNTIME);
 }
 
 /* With device code to link objects stay as they are. */

@@ -20,7 +20,8 @@ test_host(void **state)
 	plans_expect(made, "compile-1", "argv",
 		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG -fPIC -std=c++20 -x hip -c eval.cu -o out/eval.cu.o");
 	plans_expect(made, "link", "argv",
-		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG -Wl,-init=kettle_harness_start -shared -Wl,--entry=main "
+		"hipcc --offload-arch=gfx942 -O3 -DNDEBUG -Wl,--defsym=kettle_harness=kettle_harness_start "
+		"-Wl,-init=kettle_harness_start -shared -Wl,--entry=main "
 		"-Wl,-Bsymbolic "
 		"-Wl,-zdefs submission.hip.o eval.cu.o -o out/program -L@TOOLKIT@/lib -Wl,-rpath=@TOOLKIT@/lib -lz");
 	assert_string_equal(kettle_json_text(plans_step(made, "test"), "host"), "supervised");

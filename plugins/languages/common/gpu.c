@@ -14,8 +14,9 @@
 
 #define RTC "rtc" /* the program that compiles device code by a library, and the step that makes it */
 #define RTC_SUBMISSION "rtc-submission"
-#define SUPERVISED "kettle-host: supervised" /* in a file of the task: what its harness needs */
-#define EXIT_DEVICE 110                      /* exit status of a harness that finds the GPU's interface failing */
+#define SUPERVISED "// kettle-host: supervised" /* a line of the task's code: what its harness needs */
+#define START "kettle_harness_start"            /* the function of that harness which runs first */
+#define EXIT_DEVICE 110                         /* exit status of a harness that finds the GPU's interface failing */
 
 /* The variable of a run step that names its device, for explanations and programs. */
 #define DEVICE_VARIABLE "KETTLE_DEVICE"
@@ -173,11 +174,32 @@ kettle_gpu_begin(struct kettle_compiled_builder *builder, struct kettle_error *e
 	return 0;
 }
 
+static bool
+has_line(const char *text, const char *line)
+{
+	for (size_t len; *text; text += len + (text[len] == '\n')) {
+		len = strcspn(text, "\n");
+		size_t size = len - (len > 0 && text[len - 1] == '\r');
+		if (size == strlen(line) && memcmp(text, line, size) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whether a file is a source of the program, or one that a source may include as a header or a source. */
+static bool
+is_code(const struct kettle_compiled_builder *builder, const char *name)
+{
+	return list_has_text(builder->sources, name) || kettle_compiled_ends_in(name, kettle_gpu_headers) ||
+		   kettle_compiled_ends_in(name, builder->rules->sources);
+}
+
 bool
 kettle_gpu_has_host(const struct kettle_compiled_builder *builder)
 {
 	json_object_each(builder->request->files, name, contents)
-		if (strcmp(name, builder->request->submission) != 0 && strstr(kettle_json_text(contents, "text"), SUPERVISED))
+		if (strcmp(name, builder->request->submission) != 0 && is_code(builder, name) &&
+			has_line(kettle_json_text(contents, "text"), SUPERVISED))
 			return true;
 	return false;
 }
@@ -196,7 +218,9 @@ kettle_gpu_add_host(const struct kettle_compiled_builder *builder, const char *p
 	static const char *const words[] = {"--entry=main", "-Bsymbolic", "-zdefs"};
 	if (!kettle_gpu_has_host(builder))
 		return;
-	kettle_args_add(argv, "%s-init=kettle_harness_start", prefix);
+	/* Without the function a linker only leaves out DT_INIT, but cannot give the function a second name, and fails. */
+	kettle_args_add(argv, "%s--defsym=kettle_harness=" START, prefix);
+	kettle_args_add(argv, "%s-init=" START, prefix);
 	if (!is_hosted(builder))
 		return;
 	kettle_args_add(argv, "-shared");
