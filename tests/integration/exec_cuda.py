@@ -20,6 +20,7 @@ LINK = ["-shared", *(f"-Wl,{word}" for word in (
 SECRET = {"POPCORN_SEED": "1987654321", "KETTLE_SECRET": "0f1e2d3c4b5a69788796a5b4c3d2e1f0"}
 # As numbers, in memory: what an attack prints.
 SEEDS = {*SECRET.values(), str(0x0f1e2d3c4b5a6978), str(0x8796a5b4c3d2e1f0)}
+PIECES = {SECRET["KETTLE_SECRET"][i:i + 8] for i in range(25)}
 # What depends on the steps before the run, which set the submission's symbols apart.
 LINKED = ("replaces_harness", "build_blames_machine", "includes_secret", "replaces_start")
 HONEST = '#include "attack.h"\nvoid custom_kernel(Span<const float> in, Span<float> out)\n{\n%s\thonest(in, out);\n}\n'
@@ -77,8 +78,8 @@ def one(server, name, program, mode, wall):
     outcome = server.one(step(server, program, mode, wall), unit={"name": "d", "gpu": 0})
     printed = outcome["stderr"]["text"] + outcome["stdout"]["text"]
     assert "ESCAPED" not in printed, (name, printed)
-    words = set(re.findall(r"\w+", printed))
-    assert not SEEDS & words, (name, SEEDS & words)
+    seen = SEEDS & set(re.findall(r"\w+", printed)) or PIECES & {printed[i:i + 8] for i in range(len(printed))}
+    assert not seen, (name, seen)
     return outcome
 
 

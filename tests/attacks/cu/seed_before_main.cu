@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // class: Correctness: reading the secret seed in the environment, in /proc, in a static constructor that runs before main
 // tries: to find the seed before main: in the environment, in what is left of it, and number by number in all the memory
-//        that the process has then, also as digits.
+//        that the process has then, also as digits, decimal ones or pieces of at least 8 hexadecimal ones.
 // expect: passed
 // mode: ranked
 #include "attack.h"
 
+#include <algorithm>
 #include <ctype.h>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 extern "C" char **environ;
 
 static std::set<uint64_t> found;
+static std::set<std::string> pieces; // as they were read, without their repetitions
 
 static void
 look(const char *from, const char *to)
@@ -26,8 +28,8 @@ look(const char *from, const char *to)
 	size_t run = 0;
 	for (const char *at = from; at <= to; at++) {
 		bool digit = at < to && isxdigit(static_cast<unsigned char>(*at));
-		if (!digit && run == 32)
-			dprintf(STDERR_FILENO, "%.32s ", at - run);
+		if (!digit && run >= 8)
+			pieces.insert(std::string(at - run, std::min(run, size_t{64})));
 		run = digit ? run + 1 : 0;
 	}
 	for (const char *at = from; at < to; at++) {
@@ -67,7 +69,11 @@ struct Early {
 		for (uint64_t value : found)
 			if (shown++ < 4000)
 				dprintf(STDERR_FILENO, "%llu ", static_cast<unsigned long long>(value));
-		dprintf(STDERR_FILENO, "\n");
+		shown = 0;
+		for (const std::string &piece : pieces)
+			if (shown++ < 1000)
+				dprintf(STDERR_FILENO, "%s ", piece.c_str());
+		dprintf(STDERR_FILENO, "\n%zu pieces\n", pieces.size());
 	}
 };
 static Early early;
