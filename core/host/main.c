@@ -21,10 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/open_gpu.h"
@@ -130,20 +128,37 @@ list_texts(uint32_t count, char **at, const char *end)
 	return list;
 }
 
-/* Reads and closes the file; count: of the descriptors that came. Returns whether it describes a run. */
+/*
+ * Reads a file or a pipe to its end. A copy, not a mapping: what a program overwrites of its environment must be gone.
+ * NULL: it cannot.
+ */
+static char *
+read_whole(int file, size_t *ret_size)
+{
+	size_t room = 1 << 16, size = 0;
+	char *text = malloc(room);
+	ssize_t got = 0;
+	(void)lseek(file, 0, SEEK_SET); /* a pipe has no place */
+	while (text && (got = read(file, text + size, room - size)) > 0) {
+		size += (size_t)got;
+		if (size == room)
+			text = realloc(text, room *= 2);
+	}
+	*ret_size = size;
+	return got == 0 ? text : NULL;
+}
+
+/* Reads and closes what describes a run; count: of the descriptors that came. Returns whether it does. */
 static bool
 read_run(int file, int count, struct run *ret_run)
 {
-	struct stat facts;
-	if (count < 1 || fstat(file, &facts) || facts.st_size <= (off_t)sizeof(ret_run->described))
-		return false;
-	/* A copy, not a mapping: what a program overwrites of its environment must be gone. */
-	char *text = malloc((size_t)facts.st_size);
-	if (!text || pread(file, text, (size_t)facts.st_size, 0) != facts.st_size)
+	size_t size;
+	char *text = count > 0 ? read_whole(file, &size) : NULL;
+	if (!text || size <= sizeof(ret_run->described))
 		return false;
 	close(file);
 	memcpy(&ret_run->described, text, sizeof(ret_run->described));
-	char *at = text + sizeof(ret_run->described), *end = text + facts.st_size;
+	char *at = text + sizeof(ret_run->described), *end = text + size;
 	ret_run->argv = list_texts(ret_run->described.argc, &at, end);
 	ret_run->envp = list_texts(ret_run->described.envc, &at, end);
 	return ret_run->argv && ret_run->envp && ret_run->described.fds < FDS_MAX &&
@@ -151,27 +166,45 @@ read_run(int file, int count, struct run *ret_run)
 }
 
 static bool
-write_texts(int file, char **list, uint32_t *ret_count)
+write_whole(int file, const void *data, size_t size)
 {
-	for (*ret_count = 0; list[*ret_count]; ++*ret_count) {
-		size_t size = strlen(list[*ret_count]) + 1;
-		if (write(file, list[*ret_count], size) != (ssize_t)size)
+	ssize_t written = 0;
+	for (size_t at = 0; at < size && written >= 0; at += (size_t)written)
+		written = write(file, (const char *)data + at, size - at);
+	return written >= 0;
+}
+
+static uint32_t
+count_texts(char **list)
+{
+	uint32_t count = 0;
+	while (list[count])
+		count++;
+	return count;
+}
+
+static bool
+write_texts(int file, char **list)
+{
+	for (; *list; list++)
+		if (!write_whole(file, *list, strlen(*list) + 1))
 			return false;
-	}
 	return true;
 }
 
-/* Describes a run in a new file. -1: it cannot. */
-static int
-write_run(struct run *run)
+/*
+ * Describes a run to the reader of a pipe, and closes it. No file: an ordinary user's sandbox has no memfd_create, and a
+ * file in /tmp would be the run's.
+ */
+static bool
+write_run(int pipe, struct run *run)
 {
-	int file = memfd_create("kettle-run", MFD_CLOEXEC);
-	struct sandbox_prepared_run *described = &run->described;
-	if (file < 0 || lseek(file, sizeof(*described), SEEK_SET) < 0 || !write_texts(file, run->argv, &described->argc) ||
-		!write_texts(file, run->envp, &described->envc) ||
-		pwrite(file, described, sizeof(*described), 0) != sizeof(*described))
-		return -1;
-	return file;
+	run->described.argc = count_texts(run->argv);
+	run->described.envc = count_texts(run->envp);
+	bool done = write_whole(pipe, &run->described, sizeof(run->described)) && write_texts(pipe, run->argv) &&
+				write_texts(pipe, run->envp);
+	close(pipe);
+	return done;
 }
 
 /* ---- prepared for a run to come ---- */
@@ -241,7 +274,7 @@ await_message(int child_socket, int fds[FDS_MAX])
 /* In the supervisor: passes the run on to the child. */
 static void __attribute__((noreturn)) supervise_prepared(pid_t child, int child_socket)
 {
-	int fds[FDS_MAX];
+	int fds[FDS_MAX], description[2];
 	struct run run;
 	static struct kept kept;
 	struct rlimit cpu;
@@ -252,10 +285,11 @@ static void __attribute__((noreturn)) supervise_prepared(pid_t child, int child_
 	/* The sandbox has limited the run, which is this process for it. */
 	if (socket != -2 && getrlimit(RLIMIT_CPU, &cpu) == 0 && cpu.rlim_cur != RLIM_INFINITY)
 		run.described.cpu_seconds = cpu.rlim_cur;
-	if (socket == -2 || (fds[0] = write_run(&run)) < 0)
+	if (socket == -2 || pipe2(description, O_CLOEXEC))
 		_exit(EXIT_FAILURE);
-	if (!pass_on(child_socket, fds, count) || !hears_byte(child_socket, SANDBOX_PREPARED_BEGINS) ||
-		!send_byte(SANDBOX_PREPARED_FD, SANDBOX_PREPARED_BEGINS))
+	fds[0] = description[0];
+	if (!pass_on(child_socket, fds, count) || !write_run(description[1], &run) ||
+		!hears_byte(child_socket, SANDBOX_PREPARED_BEGINS) || !send_byte(SANDBOX_PREPARED_FD, SANDBOX_PREPARED_BEGINS))
 		_exit(EXIT_FAILURE);
 	close(SANDBOX_PREPARED_FD);
 	supervisor_run(&kept, child, socket);
