@@ -140,14 +140,22 @@ def where_it_goes(here, section, engine, tasks, share):
 
 
 def cold(plan):
-    return {**plan, "steps": [{key: value for key, value in step.items() if key != "warm"} for step in plan["steps"]]}
+    """The plan without what begins warm, the processes of a step with referee and solver included."""
+    def without(step):
+        return {key: without(value) if key in ("referee", "solver") else value for key, value in step.items() if key != "warm"}
+    return {**plan, "steps": [without(step) for step in plan["steps"]]}
 
 
 def bare_row(here, section, task, done, plan, limit, keys):
-    """The same program in the same folder without Kettle."""
+    """The same program in the same folder without Kettle; None: it cannot be."""
     step = plan["steps"][-1]
+    if "referee" in step:
+        section.skip("%s: it runs bare" % task.name, "its referee and its solver run under kettle-exec alone")
+        return None
     folder = parts.kept_folder(done, str(len(plan["steps"]) - 1), here.scratch)
     argv = [word for word in step["argv"] if word != ".kettle/run.py"]
+    if step.get("host"):  # a shared object
+        argv = [os.path.join(os.path.dirname(here.exec), "kettle-host"), *(["--channel", "POPCORN_FD"] if step["host"] == "supervised" else []), *argv]
     env = {**os.environ, **{key: value.replace("out/", folder + "/out/") for key, value in (step.get("env") or {}).items()}}
     env.pop("CUDA_VISIBLE_DEVICES", None)
     found = []
