@@ -213,9 +213,9 @@ report_remarks(const json_t *result, const json_t *device)
 #define MAX_BUILT 1000000   /* results of compilers that are believed */
 #define MAX_BUILT_TEXT 4000 /* bytes of what says so */
 
-const char *const report_built_kinds[] = {"extension", "graph", "triton", NULL};
+const char *const report_built_kinds[] = {"cupy", "extension", "graph", "jax", "triton", NULL};
 const char *const report_built_reasons[] = {"off", "missing", "version", "device", "import", "task", "value", "failed",
-	"compiler", "configs", "cases", "ended", "other", NULL};
+	"compiler", "configs", "cases", "ended", "library", "other", NULL};
 
 static bool
 is_one_of(const char *const *words, const char *word)

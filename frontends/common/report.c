@@ -301,6 +301,7 @@ static const struct {
 	{"configs", "it has too many configurations"},
 	{"cases", "the task has too many cases"},
 	{"ended", "the process that compiles ended, or was ended"},
+	{"library", "no step compiles for this library"},
 	{"other", "the run needed something else"},
 };
 
@@ -315,6 +316,7 @@ report_built(const struct term *term, const json_t *built)
 		template_put(term,
 			"      built on the device: {device} of {all} "
 			"{kind=triton?{all#kernel|kernels} of Triton}{kind=graph?{all#graph|graphs} of torch.compile}"
+			"{kind=jax?{all#program|programs} of JAX}{kind=cupy?{all#kernel|kernels} of CuPy}"
 			"{kind=extension?{all#extension|extensions}}",
 			told, NULL);
 		for (size_t i = 0; i < ARRAY_SIZE(built_reasons); i++)

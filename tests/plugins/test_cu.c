@@ -60,7 +60,7 @@ test_profile(void **state)
 		"a.cu", "{\"name\": \"H100\"}", "ncu", "profile.ncu-rep ncu-details.txt ncu-details.csv", "-lineinfo");
 }
 
-/* A harness that needs kettle-host is built for it, whoever else mentions that, but for a profile. */
+/* A harness that needs kettle-host is built for it, whatever else mentions that, but for a profile. */
 static void
 test_host(void **state)
 {

@@ -8,6 +8,7 @@ CACHE = os.path.join(os.getcwd(), "out", "cache")
 SINCE = time.time_ns()
 WORDS = {"missing", "version", "device", "import", "task", "value", "failed", "compiler", "configs", "cases"}  # of precompile.py
 OWN = "__grp__kettle_recipe.json"  # of recipes.py
+LIBRARIES = {"jax": ("-cache",), "cupy": (".cubin", ".hsaco")}  # that no step compiles for, and how names of their results end
 MOST = 10000  # results that are looked at
 
 
@@ -19,7 +20,8 @@ def listed(folder):
 
 
 def results():
-    """(kind, path) of each result: kernels of Triton, also those of torch.compile; its graphs; extensions."""
+    """(kind, path) of each result: kernels of Triton, also those of torch.compile; its graphs; extensions; programs of JAX; kernels of
+    CuPy."""
     for name in listed(os.path.join(CACHE, "triton")):
         folder = os.path.join(CACHE, "triton", name)
         for file in listed(folder):
@@ -35,6 +37,10 @@ def results():
         for file in listed(folder):
             if file.endswith(".so"):
                 yield "extension", os.path.join(folder, file)
+    for kind, endings in LIBRARIES.items():
+        for file in listed(os.path.join(CACHE, kind)):
+            if file.endswith(endings):
+                yield kind, os.path.join(CACHE, kind, file)
 
 
 def reasons(kind):
@@ -45,6 +51,8 @@ def reasons(kind):
             lines = [line.split() for line in file.read(1 << 16).splitlines()]
     except OSError:
         lines = []
+    if kind in LIBRARIES:
+        return {"library"}
     if kind == "extension":
         return {"other" if os.path.isdir(os.path.join(CACHE, "bin")) else "off"}
     if not lines:

@@ -250,8 +250,12 @@ test_built(void **state)
 		{"[" BUILT("triton", 2, 0, "\"off\"") "]", "[" BUILT("triton", 2, 0) "]"},
 		{"[" BUILT("other", 2, 1) "]", NULL},
 		{"[" BUILT("triton", -1, 1) "," BUILT("triton", 1, 1000001) "]", NULL},
-		{"[" BUILT("triton", 1, 1) "," BUILT("triton", 2, 1) "," BUILT("triton", 3, 1) "," BUILT("triton", 4, 1) "]",
-			"[" BUILT("triton", 1, 1) "," BUILT("triton", 2, 1) "," BUILT("triton", 3, 1) "]"},
+		{"[" BUILT("triton", 1, 1) "," BUILT("triton", 2, 1) "," BUILT("triton", 3, 1) "," BUILT(
+			 "triton", 4, 1) "," BUILT("triton", 5, 1) "," BUILT("triton", 6, 1) "]",
+			"[" BUILT("triton", 1, 1) "," BUILT("triton", 2, 1) "," BUILT("triton", 3, 1) "," BUILT(
+				"triton", 4, 1) "," BUILT("triton", 5, 1) "]"},
+		{"[" BUILT("jax", 0, 2, "\"library\"") "," BUILT("cupy", 1, 1, "\"library\"") "]",
+			"[" BUILT("jax", 0, 2, "\"library\"") "," BUILT("cupy", 1, 1, "\"library\"") "]"},
 		{"[1,null,{}]", NULL},
 		{"{\"kind\":\"triton\"}", NULL},
 		{"[", NULL},
