@@ -5,10 +5,10 @@
  * the GPU and runs the program. The parent, the supervisor, keeps the secret and the result channel, which are never in
  * the child: of a run that was prepared for they come after the fork, to the parent alone; of another they are
  * overwritten before it. The child has a socket in the channel's place, and a token, which every message must begin with.
- * The first message is nothing else and is answered with the secret, once: so a program that asks before any code of a
- * submission ran knows that none has asked before. From then on each message is a line of results. The supervisor keeps the
- * line `check` until the child has ended with the status that belongs to it, and ends in the same way. A message without
- * the token, before the request, behind `check`, or of another form makes the run void.
+ * The first message is the token alone, a request for the secret, which is answered once: a harness whose request is
+ * answered knows that no code of the submission has the secret. Each further message is a line of results. The supervisor
+ * holds the line `check` back until the child has ended with the matching status, and then ends in the same way. A message
+ * without the token, before the request, after `check`, or of another form makes the run void.
  */
 #define _GNU_SOURCE
 #include <config.h>

@@ -257,7 +257,7 @@ def ends(folder):
 def solver(folder):
     """The end of a solver is not waited for once its referee has ended"""
     with start(folder) as (server, files):
-        busy = "os.open(%r, os.O_RDONLY)\n" % files.path("end") + exec_pair.DONE + "time.sleep(3600)\n"
+        busy = "os.open(%r, os.O_RDONLY)\n" % files.path("end") + exec_pair.DONE + "__import__('signal').pause()\n"
         for number in (1, 2):
             server.run("pair", [exec_pair.pair(solver=busy, device=1)], unit=UNIT)
             one = outcome(server.done("pair"))

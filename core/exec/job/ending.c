@@ -5,13 +5,10 @@
  * processes can run code any more (process.c) and its GPUs are freed (gpuwatch_await_freed), though a driver may still be
  * busy with its processes. What is left of them is a struct ending. It keeps the locks of the job's devices, which pass to
  * the next job of this kettle-exec meanwhile and stay taken for others (devlock_keep):
- *
- *   ending_begin ──▶ awaited ──▶ closing: the sandbox is freed, the locks are dropped
- *                       │           ▲
- *                       └──▶ lost ──┘
+ * When init has ended the sandbox is freed, and the locks are dropped.
  *
  * One that does not end within ENDING_LOST_MS is lost: the locks pass on no more, and the jobs that have them or wait for
- * them are lost, as if the processes were their own. Later ones fail (devlock_lose).
+ * them are lost, as if the processes were their own. Later ones fail (devlock_lose) until it has ended.
  */
 #include <config.h>
 
@@ -23,7 +20,6 @@
 struct ending {
 	struct ending *next;
 	struct exec_context *exec;
-	enum ending_state { ENDING_AWAITED, ENDING_LOST, ENDING_CLOSING } state;
 	struct sandbox *sandbox;
 	struct devlock_kept **locks;
 	size_t count;
@@ -66,7 +62,6 @@ on_end(uv_poll_t *poll, int status, int events)
 	struct ending *ending = poll->data;
 	(void)status;
 	(void)events;
-	ending->state = ENDING_CLOSING;
 	uv_close((uv_handle_t *)&ending->end, on_closed);
 	uv_close((uv_handle_t *)&ending->lost, on_closed);
 }
@@ -94,7 +89,6 @@ on_lost(uv_timer_t *timer)
 	AUTO_FREE char *why = xasprintf("Processes of a run that has ended still exist after %d s: the device must be "
 									"disabled until they are gone (init of the sandbox is process %ld).",
 		ENDING_LOST_MS / 1000, (long)sandbox_pid(ending->sandbox));
-	ending->state = ENDING_LOST;
 	for (size_t i = 0; i < ending->count; i++)
 		devlock_lose(ending->locks[i], why);
 	exec_context_emit(exec, json_pack("{s:s, s:s}", "event", "error", "error", why));

@@ -550,7 +550,6 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	struct sandbox_fd fds[4];
 	int keep[JOB_MAX_DEVICES];
 	size_t binds_count = 0;
-	const struct strings *argv = &process->words;
 	AUTO_STRINGS struct strings environment = {0}, nodes = {0}, folders = {0}, shared = {0};
 	tell_path(step->job->exec, process->tool ? process->tool->path : NULL);
 	AUTO_JSON json_t *variables = make_environment(process, index == 0);
@@ -565,8 +564,8 @@ launch(struct step_process *process, size_t index, const struct referee_link *li
 	AUTO_FREE struct sandbox_bind *binds = make_binds(process, &folders, &nodes, &shared, &binds_count);
 	struct process_config config = {
 		.sandbox.level = step->job->line.unit.level,
-		.sandbox.file = program ? program : argv->list[0],
-		.sandbox.argv = argv->list,
+		.sandbox.file = program ? program : process->words.list[0],
+		.sandbox.argv = process->words.list,
 		.sandbox.envp = environment.list,
 		.sandbox.job_dir = process->dir,
 		.sandbox.job_writable = step->plan->kind == STEP_PREPARE,
