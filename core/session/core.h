@@ -152,7 +152,7 @@ struct core {
 	unsigned works;   /* core_work under way, and calls of core_hold */
 	unsigned plots;   /* plots being drawn */
 	unsigned fetches; /* fetches of competition.fetch under way */
-	/* core_attach, for the files below attach.c. */
+	/* core_attach, for the files below core.c. */
 	void (*when_attached)(struct core *core, store_done done, void *arg);
 	uv_thread_t thread; /* of the loop */
 	struct subscriptions subscriptions;

@@ -102,10 +102,6 @@ void subscriptions_read_later(struct core *core);
 /* Reads no more events, since the store is closed. */
 void subscriptions_stop(struct core *core);
 
-/* attach.c */
-/* Answers all waiters with the error, and tries no more. */
-void attach_stop(struct core *core, const struct kettle_error *err);
-
 /* owner.c */
 /* Opens store, engine and socket, with the lock held. On an error undoes everything and releases the lock. */
 int owner_start(struct core *core, struct kettle_error *err);
