@@ -16,6 +16,7 @@
 #include "judge/unit_facts.h"
 #include "model/blobs.h"
 #include "model/board.h"
+#include "model/jobs.h"
 #include "model/rate_limit.h"
 #include "model/settings.h"
 #include "model/submissions.h"
@@ -452,7 +453,7 @@ submit_store(struct submit_request *submit, struct kettle_error *err)
 		.devices = submit->devices,
 		.practice = submit->practice,
 	};
-	return submission_insert(submit->db, &submission, &submit->id, &submit->jobs, err);
+	return jobs_accept(submit->db, &submission, &submit->id, &submit->jobs, err);
 }
 
 void

@@ -68,6 +68,8 @@ jobs_event(struct db *db, const struct job *job, const char *kind, json_t *data_
 	return db_event(db, kind, 'u', job->leaderboard, job->submission, job->user, data, err);
 }
 
+/* ---- accepted ---- */
+
 int64_t
 jobs_seed(void)
 {
@@ -76,8 +78,9 @@ jobs_seed(void)
 	return (int64_t)(bits & 0x7fffffffu);
 }
 
-int
-jobs_insert(struct db *db, int64_t submission, const char *device, int64_t superseded, int64_t seed, json_t *jobs,
+/* superseded: minus the job that it runs again, or 0. Adds {"job", "device"}. */
+static int
+insert_job(struct db *db, int64_t submission, const char *device, int64_t superseded, int64_t seed, json_t *jobs,
 	struct kettle_error *err)
 {
 	int rc = db_exec(db, err,
@@ -88,6 +91,35 @@ jobs_insert(struct db *db, int64_t submission, const char *device, int64_t super
 		(void)json_array_append_new(jobs, json_pack("{s:I, s:s}", "job", (json_int_t)db_last_id(db), "device", device));
 	return rc;
 }
+
+int
+jobs_accept(
+	struct db *db, const struct submission *submission, int64_t *ret_id, json_t **ret_jobs, struct kettle_error *err)
+{
+	AUTO_JSON json_t *jobs = json_array();
+	int64_t code = 0, seed = jobs_seed();
+	int rc = blobs_put(db, submission->code, submission->size, &code, err);
+	if (rc == 0)
+		rc = db_exec(db, err,
+			"INSERT INTO submissions (leaderboard, task, user, mode, file_name, code, created_at, practice, note, "
+			"capture, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+			"iiissiiisjs", submission->leaderboard, submission->task, submission->user, submission->mode,
+			submission->file_name, code, db->now_ms, (int64_t)submission->practice, submission->note,
+			submission->capture, submission->request);
+	int64_t id = db_last_id(db);
+	for (size_t i = 0; i < json_array_size(submission->devices) && rc == 0; i++)
+		rc = insert_job(db, id, json_string_value(json_array_get(submission->devices, i)), 0, seed, jobs, err);
+	if (rc < 0)
+		return rc;
+	AUTO_JSON json_t *data = json_pack("{s:s, s:s, s:O, s:s*}", "mode", submission->mode, "file_name",
+		submission->file_name, "jobs", jobs, "request", submission->request);
+	rc = db_event(db, "submission.accepted", 'u', submission->leaderboard, id, submission->user, data, err);
+	*ret_id = id;
+	*ret_jobs = STEAL(jobs);
+	return rc;
+}
+
+/* ---- read and started by the engine ---- */
 
 int
 jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err)
@@ -630,7 +662,7 @@ rerun_one(struct db *db, int64_t submission, const char *device, json_t *jobs, s
 			"is", submission, device);
 	if (rc == KETTLE_ENOENT)
 		return kettle_fail(err, rc, "Submission %lld was not submitted to `%s`.", (long long)submission, device);
-	return rc < 0 ? rc : jobs_insert(db, submission, device, -current, jobs_seed(), jobs, err);
+	return rc < 0 ? rc : insert_job(db, submission, device, -current, jobs_seed(), jobs, err);
 }
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs in the database, as the engine reads and writes them. All on the store's thread.
+ * Jobs in the database, from their submission to their verdict. All on the store's thread.
  *
  * A job is `queued`, `running`, or ended: `passed`, `failed`, `timed_out`, `error` (the engine or a machine could not),
  * `cancelled`. Only `running` has a current attempt; an outcome of another attempt is dropped. Attempts that were
@@ -27,9 +27,21 @@
 /* The secret of one job's ranked runs: 31 bits. [any] */
 int64_t jobs_seed(void);
 
-/* Makes a job of a submission on a device; superseded: minus the job that it runs again, or 0. Adds {"job", "device"}. */
-int jobs_insert(struct db *db, int64_t submission, const char *device, int64_t superseded, int64_t seed, json_t *jobs,
-	struct kettle_error *err);
+/* A new submission; borrowed. */
+struct submission {
+	int64_t leaderboard, task, user;
+	const char *mode, *file_name, *code;
+	size_t size;           /* of the code */
+	const char *note;      /* or NULL */
+	const char *request;   /* the caller's identifier; or NULL */
+	const json_t *capture; /* of a profile; or NULL */
+	const json_t *devices; /* names */
+	bool practice;
+};
+
+/* Stores a submission with a job for each device: [{"job", "device"}]. Event submission.accepted. */
+int jobs_accept(
+	struct db *db, const struct submission *submission, int64_t *ret_id, json_t **ret_jobs, struct kettle_error *err);
 /* Jobs that are not ended, oldest first: [{"job", "submission", "user", "device", "mode", "state", "attempt", "unit_key",
  * "handle", "runner", "plan_hash", "queued_at" (ms since 1970), "leaderboard" (id), "leaderboard_name"}]. */
 int jobs_open(struct db *db, json_t **ret_jobs, struct kettle_error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Submissions: stored, listed, shown with their jobs, and deleted. */
+/* Submissions as they are stored: listed, shown with their jobs, and deleted. */
 #include <config.h>
 
 #include "model/submissions.h"
@@ -11,35 +11,6 @@
 #include "model/jobs.h"
 #include "model/ranking.h"
 #include "model/rate_limit.h"
-
-/* ---- stored ---- */
-
-int
-submission_insert(
-	struct db *db, const struct submission *submission, int64_t *ret_id, json_t **ret_jobs, struct kettle_error *err)
-{
-	AUTO_JSON json_t *jobs = json_array();
-	int64_t code = 0, seed = jobs_seed();
-	int rc = blobs_put(db, submission->code, submission->size, &code, err);
-	if (rc == 0)
-		rc = db_exec(db, err,
-			"INSERT INTO submissions (leaderboard, task, user, mode, file_name, code, created_at, practice, note, "
-			"capture, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			"iiissiiisjs", submission->leaderboard, submission->task, submission->user, submission->mode,
-			submission->file_name, code, db->now_ms, (int64_t)submission->practice, submission->note,
-			submission->capture, submission->request);
-	int64_t id = db_last_id(db);
-	for (size_t i = 0; i < json_array_size(submission->devices) && rc == 0; i++)
-		rc = jobs_insert(db, id, json_string_value(json_array_get(submission->devices, i)), 0, seed, jobs, err);
-	if (rc < 0)
-		return rc;
-	AUTO_JSON json_t *data = json_pack("{s:s, s:s, s:O, s:s*}", "mode", submission->mode, "file_name",
-		submission->file_name, "jobs", jobs, "request", submission->request);
-	rc = db_event(db, "submission.accepted", 'u', submission->leaderboard, id, submission->user, data, err);
-	*ret_id = id;
-	*ret_jobs = STEAL(jobs);
-	return rc;
-}
 
 int
 submission_of_request(struct db *db, int64_t user, const char *request, json_t **ret_answer, struct kettle_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Submissions: stored, listed, shown with their jobs, and deleted. Store's threads. Results are new references. */
+/* Submissions as they are stored: listed, shown with their jobs, and deleted. Store's threads. Results are new references. */
 #pragma once
 
 #include "model/access.h"
@@ -10,21 +10,6 @@ struct board;
 #define SUBMISSION_PAGE 500              /* submissions of one page of an export */
 #define SUBMISSION_PAGE_BYTES (4u << 20) /* of code in one; the submission that goes beyond is its last */
 
-/* A new one; borrowed. */
-struct submission {
-	int64_t leaderboard, task, user;
-	const char *mode, *file_name, *code;
-	size_t size;           /* of the code */
-	const char *note;      /* or NULL */
-	const char *request;   /* the caller's identifier; or NULL */
-	const json_t *capture; /* of a profile; or NULL */
-	const json_t *devices; /* names */
-	bool practice;
-};
-
-/* Stores it with a job for each device: [{"job", "device"}]. Event submission.accepted. */
-int submission_insert(
-	struct db *db, const struct submission *submission, int64_t *ret_id, json_t **ret_jobs, struct kettle_error *err);
 /* The submission that a user made with this request identifier, as `submit` answered it. ENOENT. */
 int submission_of_request(
 	struct db *db, int64_t user, const char *request, json_t **ret_answer, struct kettle_error *err);
