@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "cli/run/run_internal.h"
+#include "cli/run/input.h"
 #include "lib/unit_test.h"
 #include "loop/loop_services.h"
 

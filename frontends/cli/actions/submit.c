@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "cli/render/render.h"
 #include "cli/run/follow.h"
-#include "cli/run/menu.h"
+#include "cli/run/input.h"
 #include "common/wrap.h"
 
 json_t *
@@ -23,7 +23,7 @@ submit_choice(const char *line, const json_t *devices)
 	AUTO_FREE char *copy = xstrdup(line);
 	char *rest = NULL;
 	for (char *word = strtok_r(copy, " ,\t", &rest); word; word = strtok_r(NULL, " ,\t", &rest)) {
-		const char *name = menu_option(word, devices);
+		const char *name = input_option(word, devices);
 		if (!name)
 			return NULL;
 		if (!list_has_text(chosen, name))
@@ -41,7 +41,7 @@ options_of(const struct run *run, const char *kind)
 static void
 prompt(struct run *run, const json_t *options, const char *question, run_bytes fn)
 {
-	menu_put(run->term.out, options, question);
+	input_menu(run->term.out, options, question);
 	run_read_line(run, fn);
 }
 
@@ -55,7 +55,7 @@ devices_typed(struct run *run, const char *line, size_t size)
 	(void)size;
 	json_t *chosen = submit_choice(line, options_of(run, "devices"));
 	if (!chosen) {
-		menu_say_unknown(run->term.out, line);
+		input_unknown(run->term.out, line);
 		prompt_devices(run);
 		return;
 	}
@@ -110,9 +110,9 @@ static void
 mode_typed(struct run *run, const char *line, size_t size)
 {
 	(void)size;
-	const char *mode = menu_typed(line, options_of(run, "modes"));
+	const char *mode = input_chosen(line, options_of(run, "modes"));
 	if (!mode && line[strspn(line, " \t")]) {
-		menu_say_unknown(run->term.out, line);
+		input_unknown(run->term.out, line);
 		prompt_mode(run);
 		return;
 	}
@@ -135,9 +135,9 @@ static void
 board_typed(struct run *run, const char *line, size_t size)
 {
 	(void)size;
-	const char *name = menu_typed(line, options_of(run, "names"));
+	const char *name = input_chosen(line, options_of(run, "names"));
 	if (!name) {
-		menu_say_unknown(run->term.out, line);
+		input_unknown(run->term.out, line);
 		prompt_board(run);
 		return;
 	}

@@ -12,7 +12,6 @@
 #include "cli/run/follow.h"
 
 #include "base/base.h"
-#include "cli/run/run_internal.h"
 #include "common/progress.h"
 #include "common/wrap.h"
 

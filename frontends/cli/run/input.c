@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads files, standard input and answers to questions off the loop thread.
+ * Questions with options on a terminal, and reading off the loop thread: files, standard input and the answers.
  *
  * Theory of operation. host->work runs input_work on a thread of the pool. It polls its descriptor together with the
  * read end of a pipe: input_cancel, on the loop thread, closes the write end, which ends the wait. The structure
@@ -9,7 +9,7 @@
  */
 #include <config.h>
 
-#include "cli/run/run_internal.h"
+#include "cli/run/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/base.h"
+#include "base/number.h"
 
 #define INPUT_CHUNK 65536
 
@@ -150,4 +151,45 @@ input_cancel(struct input *input)
 	if (input->cancel >= 0)
 		close(input->cancel);
 	input->cancel = -1;
+}
+
+/* ---- questions ---- */
+
+const char *
+input_option(const char *word, const json_t *options)
+{
+	long long number = 0;
+	const char *named = list_find_text(options, word);
+	if (named)
+		return named;
+	if (!number_parse_integer(word, &number) || number < 1)
+		return NULL;
+	return json_string_value(json_array_get(options, (size_t)number - 1));
+}
+
+void
+input_menu(FILE *out, const json_t *options, const char *question)
+{
+	json_array_each_at(options, i, option) {
+		fprintf(out, "  %zu  ", i + 1);
+		term_sanitize(out, json_string_value(option), 0);
+		fputc('\n', out);
+	}
+	fprintf(out, "%s: ", question);
+	fflush(out);
+}
+
+void
+input_unknown(FILE *out, const char *line)
+{
+	AUTO_FREE char *typed = term_sanitized(line);
+	fprintf(out, "`%s` is none of them.\n", typed);
+}
+
+const char *
+input_chosen(const char *line, const json_t *options)
+{
+	AUTO_FREE char *copy = xstrdup(line);
+	char *rest = NULL, *word = strtok_r(copy, " \t", &rest);
+	return word && !strtok_r(NULL, " \t", &rest) ? input_option(word, options) : NULL;
 }

@@ -22,8 +22,7 @@
 #include "base/json_text.h"
 #include "cli/args/help.h"
 #include "cli/run/follow.h"
-#include "cli/run/menu.h"
-#include "cli/run/run_internal.h"
+#include "cli/run/input.h"
 #include "common/template.h"
 #include "common/view.h"
 #include "common/wrap.h"
@@ -519,9 +518,9 @@ language_typed(struct run *run, const char *line, size_t size)
 {
 	struct args_row row;
 	(void)size;
-	const char *lang = menu_typed(line, json_object_get(run->args.own, "languages")), *path = task_path(run);
+	const char *lang = input_chosen(line, json_object_get(run->args.own, "languages")), *path = task_path(run);
 	if (!lang) {
-		menu_say_unknown(run->term.out, line);
+		input_unknown(run->term.out, line);
 		prompt_language(run);
 		return;
 	}
@@ -535,7 +534,7 @@ language_typed(struct run *run, const char *line, size_t size)
 static void
 prompt_language(struct run *run)
 {
-	menu_put(run->term.out, json_object_get(run->args.own, "languages"), "Which language? A number or a name");
+	input_menu(run->term.out, json_object_get(run->args.own, "languages"), "Which language? A number or a name");
 	run_read_line(run, language_typed);
 }
 

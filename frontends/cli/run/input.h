@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that the files of this folder share. */
+/* Questions with options on a terminal, and reading off the loop thread: files, standard input and the answers. */
 #pragma once
 
 #include "common/term.h"
@@ -7,7 +7,6 @@
 #include <jansson.h>
 #include <kettle/host.h>
 
-/* ---- input.c: reads files, standard input and answers to questions off the loop thread ---- */
 struct input; /* one reading */
 
 /* data is borrowed, with a NUL after its size bytes; NULL if err->code is not 0. */
@@ -22,3 +21,12 @@ int input_start(const struct kettle_host *host, const char *path, size_t max, bo
 	struct input **ret_input, struct kettle_error *err);
 /* Cancels a reading of standard input; fn is still called. */
 void input_cancel(struct input *input);
+
+/* Lists the options (names) by number, with the question below. */
+void input_menu(FILE *out, const json_t *options, const char *question);
+/* Says that a line names none of the options, before they are shown again. */
+void input_unknown(FILE *out, const char *line);
+/* The option that a word names; NULL: none. Borrowed. */
+const char *input_option(const char *word, const json_t *options);
+/* The same for the only word of a line. */
+const char *input_chosen(const char *line, const json_t *options);
