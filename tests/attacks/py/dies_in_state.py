@@ -29,6 +29,8 @@ def loaded(self):
     calls[0] += 1
     if STATE == "load" and calls[0] == 3:
         end()
+    if STATE in ("ready", "later") and calls[0] > 3:
+        threading.Event().wait()  # for the timer: the run must not end before it
     load(self)
     if STATE == "ready" and calls[0] == 3:  # it has answered, and sleeps
         threading.Timer(0.05, end).start()
