@@ -120,6 +120,27 @@ def doctor(folder):
     contains(answer.stdout, "The NVIDIA driver does not respond (nvmlInit): Driver Not Loaded.")
 
 
+def ended(folder):
+    """A kettle-gpu that ends without a reading is reported by how it ended and the last line that it said; it does not hang"""
+    helper = os.path.join(os.path.abspath(SOURCE), "tests", "peers", "kettle-gpu")
+    for ends, says, wanted in (("127", "first\\nno library.so.1 \\033[1m\\n\\n", "status 127"),
+                               ("0", "", "status 0"), ("SEGV", "at the end", "(Segmentation fault): at the end"),
+                               (None, "", "(No such file")):
+        config = {"gpu": {"helper": helper if ends else os.path.join(folder, "none"), "nvml": "/nonexistent/x.so"}}
+        env = {"STAND_IN_ENDS": ends or "", "STAND_IN_SAYS": says}
+        with Exec(folder, config=config, env=env) as x:
+            [error] = x.hello["gpu_errors"]
+            assert says.startswith("first") == error["error"].endswith(": no library.so.1 \ufffd[1m"), error
+            contains(error["error"], wanted)
+            assert "hang" not in error["error"] and "\033" not in error["error"], error
+            equal(x.hello["gpus"], [])
+            x.run("j", [device_step()], unit={"gpu": 0})
+            equal(x.done("j")["device"]["faults"], {"0": error["error"]})
+        command = [PROGRAM, "--doctor", "--state", x.state, "--config", os.path.join(folder, "exec.yml")]
+        answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=dict(os.environ, **env), timeout=PATIENCE)
+        contains(answer.stdout, error["error"])
+
+
 def record(folder):
     """A step says what its GPU did before and after it, and sees that GPU alone"""
     with start(folder) as x:
@@ -441,6 +462,6 @@ def expected(folder):
 
 
 if __name__ == "__main__":
-    sys.exit(main([facts, amd, no_library, doctor, record, throttled, throttled_again, dirty, gone, unfit, unfit_for_a_moment,
+    sys.exit(main([facts, amd, no_library, doctor, ended, record, throttled, throttled_again, dirty, gone, unfit, unfit_for_a_moment,
                unfit_in_a_run, unreadable, remarks, absurd, processes_of_jobs, several, loopback, order, no_starvation,
                    cancelled, expected]))

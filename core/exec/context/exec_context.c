@@ -45,8 +45,6 @@ exec_context_take_gpus(struct exec_context *exec, json_t *reading_take, bool use
 	exec->gpus_used = used;
 	json_decref(exec->gpus);
 	exec->gpus = reading_take;
-	if (!exec->gpus)
-		exec->gpus = json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", "kettle-gpu did not respond in time.");
 }
 
 /*
@@ -56,11 +54,9 @@ exec_context_take_gpus(struct exec_context *exec, json_t *reading_take, bool use
 static void
 open_gpus(struct exec_context *exec)
 {
-	json_t *reading = NULL;
 	if (!gpu_expected(&exec->config))
 		return;
-	(void)gpu_read(&exec->config, &reading, NULL);
-	exec_context_take_gpus(exec, reading, false);
+	exec_context_take_gpus(exec, gpu_read_or_explain(&exec->config), false);
 	json_array_each(json_object_get(exec->gpus, "gpus"), one) {
 		struct gpu gpu = gpu_of(one);
 		if (gpu.uuid && gpu.used >= 0)

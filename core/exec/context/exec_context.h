@@ -91,8 +91,8 @@ bool exec_context_is_busy(const struct exec_context *exec);
 /* Whether no job of this machine holds a device, nor processes of an ended one. */
 bool exec_context_is_idle(const struct exec_context *exec);
 /*
- * Takes a newer reading of the GPUs. NULL: the reading failed, and counts as one without GPUs. used: jobs held devices
- * when it began, so that processes in it may be theirs.
+ * Takes a newer reading of the GPUs (gpu_read_or_explain). used: jobs held devices when it began, so that processes in it
+ * may be theirs.
  */
 void exec_context_take_gpus(struct exec_context *exec, json_t *reading_take, bool used);
 /*

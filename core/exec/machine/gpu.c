@@ -36,8 +36,34 @@ helper_path(const struct execconfig *config)
 	return path_join(dir ? dir : "/usr/bin", HELPER);
 }
 
+/* Says how kettle-gpu ended without a reading, and the last line of what it said. */
 static int
-read_output(struct command *command, const char *path, json_t **ret_reading, struct kettle_error *err)
+explain_end(struct command *command, struct kettle_error *err)
+{
+	const char *path = command->argv[0], *colon = command->last_line[0] ? ": " : ".", *line = command->last_line;
+	switch (command->end) {
+	case COMMAND_NOT_STARTED:
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"Could not query the GPUs: `%s` could not be started (%s); set another program with `gpu.helper` in "
+			"exec.yml.",
+			path, strerror(command->code));
+	case COMMAND_KILLED:
+		return kettle_fail(err, KETTLE_EUNAVAIL,
+			"Could not query the GPUs: `%s` did not respond within %d s; the driver may hang%s%s", path,
+			COMMAND_TIMEOUT_MS / 1000, colon, line);
+	case COMMAND_SIGNALED:
+		return kettle_fail(err, KETTLE_EUNAVAIL, "Could not query the GPUs: `%s` was ended by signal %d (%s)%s%s", path,
+			command->code, strsignal(command->code), colon, line);
+	case COMMAND_EXITED:
+		break;
+	}
+	return kettle_fail(err, KETTLE_EUNAVAIL,
+		"Could not query the GPUs: `%s` ended with status %d and printed no reading%s%s", path, command->code, colon,
+		line);
+}
+
+static int
+read_output(struct command *command, json_t **ret_reading, struct kettle_error *err)
 {
 	json_t *reading = command->output.len ? json_loadb(command->output.data, command->output.len, 0, NULL) : NULL;
 	if (json_is_array(json_object_get(reading, "gpus")) && json_is_array(json_object_get(reading, "errors"))) {
@@ -45,14 +71,7 @@ read_output(struct command *command, const char *path, json_t **ret_reading, str
 		return 0;
 	}
 	json_decref(reading);
-	if (access(path, X_OK) != 0)
-		return kettle_fail(err, KETTLE_EUNAVAIL,
-			"Could not query the GPUs: `%s` is missing or cannot be run; set another program with `gpu.helper` in "
-			"exec.yml.",
-			path);
-	return kettle_fail(err, KETTLE_EUNAVAIL,
-		"Could not query the GPUs: `%s` did not respond within %d s; the driver may hang.", path,
-		COMMAND_TIMEOUT_MS / 1000);
+	return explain_end(command, err);
 }
 
 int
@@ -61,11 +80,21 @@ gpu_read(const struct execconfig *config, json_t **ret_reading, struct kettle_er
 	AUTO_FREE char *path = helper_path(config);
 	AUTO_FREE char *nvml = config->gpu_nvml ? xasprintf("--nvml=%s", config->gpu_nvml) : NULL;
 	AUTO_FREE char *smi = config->gpu_rocm_smi ? xasprintf("--rocm-smi=%s", config->gpu_rocm_smi) : NULL;
-	struct command command = {.argv = {path, nvml ? nvml : smi, nvml ? smi : NULL}};
+	struct command command = {.argv = {path, nvml ? nvml : smi, nvml ? smi : NULL}, .explained = true};
 	tool_query_run(&command, 1, NULL);
-	int rc = read_output(&command, path, ret_reading, err);
+	int rc = read_output(&command, ret_reading, err);
 	buf_free(&command.output);
 	return rc;
+}
+
+json_t *
+gpu_read_or_explain(const struct execconfig *config)
+{
+	struct kettle_error why = {0};
+	json_t *reading = NULL;
+	if (gpu_read(config, &reading, &why) != 0)
+		reading = json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", why.message);
+	return reading;
 }
 
 static json_int_t

@@ -188,19 +188,32 @@ void spool_close(struct spool *spool);
 /* ---- tool_query.c: starts several of the machine's tools at once and reads their output ---- */
 
 #define COMMAND_MAX_OUTPUT (64u << 10)
+#define COMMAND_LAST_LINE 512
 #define COMMAND_MAX_ARGS 6
 #define COMMAND_TIMEOUT_MS 10000
 #define COMMAND_REAP_MS 1000 /* in which a killed command must end */
 #define COMMAND_LOOK_MS 50   /* between two looks whether to stop */
 
+enum command_end {
+	COMMAND_NOT_STARTED, /* code: errno; 0: stopped before */
+	COMMAND_EXITED,      /* code: the exit status */
+	COMMAND_SIGNALED,    /* code: the signal */
+	COMMAND_KILLED,      /* took too long, or was stopped */
+};
+
 struct command {
 	const char *argv[COMMAND_MAX_ARGS + 1]; /* argv[0]: a path; NULL-terminated */
 	bool errors;                            /* read stderr, not stdout */
+	bool explained;                         /* keep the last line of stderr, too, in last_line */
 	const char *const *environment;         /* "NAME=value", ended by NULL; NULL: this process's */
-	struct buf output;                      /* at most COMMAND_MAX_OUTPUT bytes */
-	bool passed;                            /* exited with 0 */
-	pid_t pid;                              /* internal */
-	int fd;                                 /* internal */
+	struct buf output;                      /* at most COMMAND_MAX_OUTPUT bytes, then what one read has brought */
+	enum command_end end;
+	int code;                          /* as `end` says */
+	bool passed;                       /* exited with 0 */
+	char last_line[COMMAND_LAST_LINE]; /* one line of UTF-8; "": none */
+	pid_t pid;                         /* internal */
+	int fds[2];                        /* internal */
+	struct buf said;                   /* internal */
 };
 
 /*
@@ -233,6 +246,8 @@ bool gpu_expected(const struct execconfig *config);
  * could not be started, did not end in time, or printed no reading. [any, blocks]
  */
 int gpu_read(const struct execconfig *config, json_t **ret_reading, struct kettle_error *err);
+/* The same for people: without a reading, no GPUs and why as the one error (without a vendor). [any, blocks] */
+json_t *gpu_read_or_explain(const struct execconfig *config);
 
 /*
  * One GPU of a reading. Strings and JSON are borrowed from the reading. A value that its driver does not report is

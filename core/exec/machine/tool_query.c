@@ -1,28 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /* Queries the machine's tools: starts several at once and reads their output. */
 /*
- * Theory of operation. posix_spawn starts every command with /dev/null as its input and stderr, and a pipe as its
- * stdout. One poll loop drains the pipes until all are closed or the time is over. Then each child is killed (harmless
- * after its end) and reaped by its pid.
+ * Theory of operation. posix_spawn starts every command with /dev/null as its input, a pipe as its stdout or stderr, and
+ * /dev/null as the other one, or a second pipe. One poll loop drains the pipes until all are closed or the time is over.
+ * Then each child is killed (harmless after its end) and reaped by its pid.
  */
 #include <config.h>
 
 #include "exec/machine/machine.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/utf8.h"
+
+#define COMMAND_CHUNK 4096
 
 extern char **environ;
 
 static int
-spawn(struct command *command, int output)
+spawn(struct command *command, int output, int explanation)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -33,7 +38,10 @@ spawn(struct command *command, int output)
 	(void)posix_spawnattr_init(&attributes);
 	(void)posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	(void)posix_spawn_file_actions_adddup2(&actions, output, command->errors ? 2 : 1);
-	(void)posix_spawn_file_actions_addopen(&actions, command->errors ? 1 : 2, "/dev/null", O_WRONLY, 0);
+	if (explanation >= 0)
+		(void)posix_spawn_file_actions_adddup2(&actions, explanation, 2);
+	else
+		(void)posix_spawn_file_actions_addopen(&actions, command->errors ? 1 : 2, "/dev/null", O_WRONLY, 0);
 	/* Otherwise children would inherit an ignored SIGPIPE. */
 	(void)posix_spawnattr_setsigdefault(&attributes, &all);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);
@@ -46,49 +54,68 @@ spawn(struct command *command, int output)
 }
 
 static void
-query_start(struct command *command)
+close_fd(int *fd)
 {
-	int ends[2];
-	command->pid = -1;
-	command->fd = -1;
-	if (pipe2(ends, O_CLOEXEC) != 0)
-		return;
-	if (spawn(command, ends[1]) == 0)
-		command->fd = ends[0];
-	else
-		close(ends[0]);
-	close(ends[1]);
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
 }
 
 static void
-query_take(struct command *command)
+query_start(struct command *command)
 {
-	char chunk[4096];
-	ssize_t n = read(command->fd, chunk, sizeof(chunk));
-	if (n < 0 && (errno == EINTR || errno == EAGAIN))
-		return;
-	if (n > 0 && command->output.len < COMMAND_MAX_OUTPUT) {
-		buf_add(&command->output, chunk, (size_t)n);
-		return;
+	int output[2] = {-1, -1}, explanation[2] = {-1, -1};
+	command->pid = -1;
+	if (pipe2(output, O_CLOEXEC) != 0 || (command->explained && pipe2(explanation, O_CLOEXEC) != 0))
+		command->code = errno;
+	else
+		command->code = spawn(command, output[1], explanation[1]);
+	if (command->code != 0) {
+		command->pid = -1;
+		close_fd(&output[0]);
+		close_fd(&explanation[0]);
 	}
-	close(command->fd);
-	command->fd = -1;
+	close_fd(&output[1]);
+	close_fd(&explanation[1]);
+	command->fds[0] = output[0];
+	command->fds[1] = explanation[0];
 }
 
-/* Takes what is there. Returns how many are still open. */
+/* Takes what a pipe has: all of the output up to a limit, the end of the explanation. */
+static void
+query_take(struct command *command, bool output)
+{
+	char chunk[COMMAND_CHUNK];
+	struct buf *kept = output ? &command->output : &command->said;
+	int *fd = &command->fds[output ? 0 : 1];
+	ssize_t n = read(*fd, chunk, sizeof(chunk));
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	if (n <= 0 || (output && kept->len >= COMMAND_MAX_OUTPUT)) {
+		close_fd(fd);
+		return;
+	}
+	buf_add(kept, chunk, (size_t)n);
+	if (!output && kept->len > COMMAND_CHUNK) {
+		memmove(kept->data, kept->data + kept->len - COMMAND_CHUNK, COMMAND_CHUNK + 1);
+		kept->len = COMMAND_CHUNK;
+	}
+}
+
+/* Takes what is there. Returns how many pipes are still open. */
 static size_t
 drain(struct command *commands, size_t count, struct pollfd *polls, int timeout_ms)
 {
 	size_t open = 0;
-	for (size_t i = 0; i < count; i++) {
-		polls[i] = (struct pollfd){.fd = commands[i].fd, .events = POLLIN};
-		open += commands[i].fd >= 0;
+	for (size_t i = 0; i < 2 * count; i++) {
+		polls[i] = (struct pollfd){.fd = commands[i / 2].fds[i % 2], .events = POLLIN};
+		open += polls[i].fd >= 0;
 	}
-	if (open == 0 || poll(polls, (nfds_t)count, timeout_ms) <= 0)
+	if (open == 0 || poll(polls, (nfds_t)(2 * count), timeout_ms) <= 0)
 		return open;
-	for (size_t i = 0; i < count; i++)
-		if (commands[i].fd >= 0 && polls[i].revents)
-			query_take(&commands[i]);
+	for (size_t i = 0; i < 2 * count; i++)
+		if (polls[i].fd >= 0 && polls[i].revents)
+			query_take(&commands[i / 2], i % 2 == 0);
 	return open;
 }
 
@@ -110,20 +137,42 @@ reap(pid_t pid, bool late, int *ret_status)
 	}
 }
 
+/* Keeps the last line that has more than blanks. */
+static void
+keep_last_line(struct command *command)
+{
+	struct buf *said = &command->said;
+	while (said->len > 0 && isspace((unsigned char)said->data[said->len - 1]))
+		said->len--;
+	size_t begin = said->len;
+	while (begin > 0 && said->data[begin - 1] != '\n')
+		begin--;
+	AUTO_BUF struct buf text = {0};
+	if (said->len > begin)
+		(void)utf8_sanitize(said->data + begin, said->len - begin, &text);
+	AUTO_FREE char *line = text.data ? sanitize_line(text.data, COMMAND_LAST_LINE) : NULL;
+	utf8_copy(command->last_line, sizeof(command->last_line), line ? line : "");
+	buf_free(said);
+}
+
 static void
 query_end(struct command *command, bool late)
 {
 	int status = -1;
-	if (command->fd >= 0)
-		close(command->fd);
-	command->fd = -1;
+	close_fd(&command->fds[0]);
+	close_fd(&command->fds[1]);
+	keep_last_line(command);
 	if (command->pid <= 0)
 		return;
 	if (late)
 		(void)kill(command->pid, SIGKILL);
-	if (!reap(command->pid, late, &status))
+	if (!reap(command->pid, late, &status) || (late && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)) {
+		command->end = COMMAND_KILLED;
 		return;
-	command->passed = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+	}
+	command->end = WIFEXITED(status) ? COMMAND_EXITED : COMMAND_SIGNALED;
+	command->code = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+	command->passed = command->end == COMMAND_EXITED && command->code == 0;
 }
 
 static bool
@@ -135,9 +184,12 @@ must_stop(const atomic_bool *stop)
 void
 tool_query_run(struct command *commands, size_t count, const atomic_bool *stop)
 {
-	AUTO_FREE struct pollfd *polls = xcalloc(count, sizeof(*polls));
-	for (size_t i = 0; i < count && !must_stop(stop); i++)
-		query_start(&commands[i]);
+	AUTO_FREE struct pollfd *polls = xcalloc(2 * count, sizeof(*polls));
+	for (size_t i = 0; i < count; i++) {
+		commands[i].fds[0] = commands[i].fds[1] = -1;
+		if (!must_stop(stop))
+			query_start(&commands[i]);
+	}
 	uint64_t limit = time_monotonic_ns() + COMMAND_TIMEOUT_MS * UINT64_C(1000000), now;
 	while ((now = time_monotonic_ns()) < limit && !must_stop(stop)) {
 		int left = (int)((limit - now) / 1000000) + 1;

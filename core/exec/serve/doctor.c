@@ -328,12 +328,9 @@ look_for_tools(const struct execconfig *config, struct sandbox_machine *machine)
 static json_t *
 look_at_gpus(const struct execconfig *config)
 {
-	struct kettle_error error = {0};
 	const struct devlock_table locks = {.dir = config->locks};
-	json_t *reading = NULL;
-	bool used = gpu_expected(config) && devlock_others_hold(&locks);
-	if (gpu_expected(config) && gpu_read(config, &reading, &error) != 0)
-		return json_pack("{s:[], s:[{s:s}]}", "gpus", "errors", "error", error.message);
+	bool expected = gpu_expected(config), used = expected && devlock_others_hold(&locks);
+	json_t *reading = expected ? gpu_read_or_explain(config) : NULL;
 	used = used || (reading && devlock_others_hold(&locks));
 	json_array_each(json_object_get(reading, "gpus"), gpu)
 		gpu_fitness_add(gpu, !used);

@@ -135,7 +135,7 @@ static void
 read_gpus(void *arg)
 {
 	struct greeting *greeting = arg;
-	(void)gpu_read(&greeting->exec->config, &greeting->read, NULL);
+	greeting->read = gpu_read_or_explain(&greeting->exec->config);
 }
 
 static void

@@ -241,11 +241,15 @@ test_helper(void **state)
 	struct kettle_error err = {0};
 	json_t *reading = NULL;
 	assert_int_equal(gpu_read(&config, &reading, &err), KETTLE_EUNAVAIL);
-	assert_non_null(strstr(err.message, "is missing or cannot be run"));
+	assert_non_null(strstr(err.message, "could not be started"));
 	config.gpu_helper = "/bin/true";
 	assert_int_equal(gpu_read(&config, &reading, &err), KETTLE_EUNAVAIL);
-	assert_non_null(strstr(err.message, "did not respond"));
+	assert_non_null(strstr(err.message, "ended with status 0"));
 	assert_null(reading);
+	reading = gpu_read_or_explain(&config);
+	json_t *error = json_array_get(json_object_get(reading, "errors"), 0);
+	assert_string_equal(json_string_value(json_object_get(error, "error")), err.message);
+	json_decref(reading);
 }
 
 static const struct CMUnitTest tests[] = {

@@ -52,6 +52,8 @@ runs_commands(void **state)
 		{.argv = {"/bin/sh", "-c", "echo no; exit 3"}},
 		{.argv = {"/no/such/program"}},
 		{.argv = {"/bin/sh", "-c", "yes | head -c 1000000"}},
+		{.argv = {"/bin/sh", "-c", "yes | head -c 100000 >&2; printf '\\n last\\tline \\n\\n' >&2; kill -9 $$"},
+			.explained = true},
 	};
 	tool_query_run(commands, ARRAY_SIZE(commands), NULL);
 	assert_true(commands[0].passed);
@@ -60,6 +62,13 @@ runs_commands(void **state)
 	assert_false(commands[2].passed);
 	assert_string_equal(tool_query_line(&commands[2]), "");
 	assert_true(commands[3].output.len <= COMMAND_MAX_OUTPUT + 4096);
+	const enum command_end ends[] = {
+		COMMAND_EXITED, COMMAND_EXITED, COMMAND_NOT_STARTED, COMMAND_EXITED, COMMAND_SIGNALED};
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+		assert_int_equal(commands[i].end, ends[i]);
+	assert_true(commands[1].code == 3 && commands[2].code == ENOENT && commands[4].code == SIGKILL);
+	assert_string_equal(commands[0].last_line, "");
+	assert_string_equal(commands[4].last_line, "last line");
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		buf_free(&commands[i].output);
 	tool_query_run(NULL, 0, NULL);
