@@ -395,7 +395,7 @@ fills_out(const struct step_process *process)
 	return false;
 }
 
-/* Lists the folders that the process sees besides the system: exec.yml's `read`, the step's, those of its tools. */
+/* Lists the folders that the process sees besides the system: exec.yml's `extra_paths`, the step's, those of its tools. */
 static void
 list_folders(const struct step_process *process, struct strings *seen)
 {

@@ -70,6 +70,20 @@ read_execconfig_file(struct execconfig *config, struct kettle_error *err)
 	return rc == 0 ? check_section(config->root, config->file, places, err) : rc;
 }
 
+/* Puts the file's extra_paths before those of --settings: each says what its own tools need. */
+static void
+join_extra_paths(const struct execconfig *config, json_t *settings)
+{
+	const json_t *more = json_object_get(settings, "extra_paths");
+	AUTO_STRINGS struct strings all = {0};
+	strings_read(&all, json_object_get(config->root, "extra_paths"));
+	json_array_each(more, path)
+		if (!strings_have(&all, json_string_value(path)))
+			strings_add(&all, json_string_value(path));
+	if (more)
+		json_object_set_new(settings, "extra_paths", strings_json(&all));
+}
+
 /* Applies --settings, which has the keys of the file. */
 static int
 take_settings(struct execconfig *config, const char *text, struct kettle_error *err)
@@ -78,9 +92,11 @@ take_settings(struct execconfig *config, const char *text, struct kettle_error *
 	if (!json_is_object(settings))
 		return kettle_fail(err, KETTLE_EINVAL, "--settings takes a JSON object with the keys of exec.yml.");
 	int rc = check_section(settings, "--settings", NULL, err);
-	if (rc == 0)
-		json_object_update(config->root, settings);
-	return rc;
+	if (rc != 0)
+		return rc;
+	join_extra_paths(config, settings);
+	json_object_update(config->root, settings);
+	return 0;
 }
 
 static uint64_t

@@ -41,7 +41,8 @@ static const struct kettle_option options[] = {
 				"configuration."},
 	{.key = "sandbox",
 		.type = KETTLE_OPTION_ANY,
-		.help = "What the sandbox may read besides the system, {read, level}; default: the section `sandbox`."},
+		.help = "Paths that the sandbox may read besides the system, and its level, {extra_paths, level}; default: the "
+				"section `sandbox`."},
 	{.key = "report",
 		.type = KETTLE_OPTION_STRINGS,
 		.help = "Tools whose versions and packages this machine reports, besides the well-known ones; default: the "

@@ -154,6 +154,16 @@ reads_a_file(void **state)
 	assert_int_equal(config.level, SANDBOX_LEVEL_OFF);
 	assert_int_equal(config.build_jobs, 9);
 	assert_string_equal(config.locks, "/l");
+	assert_int_equal(json_array_size(config.extra_paths), 1);
+	execconfig_close(&config);
+	/* But its paths are added to the file's, each once. */
+	assert_int_equal(
+		execconfig_load(&config, path, "{\"extra_paths\": [\"/b\", \"/opt/venv\", \"/a\"]}", NULL, NULL, &err), 0);
+	AUTO_FREE char *paths = json_dumps(config.extra_paths, JSON_COMPACT);
+	assert_string_equal(paths, "[\"/opt/venv\",\"/b\",\"/a\"]");
+	execconfig_close(&config);
+	assert_int_equal(execconfig_load(&config, path, "{\"extra_paths\": []}", NULL, NULL, &err), 0);
+	assert_int_equal(json_array_size(config.extra_paths), 1);
 	execconfig_close(&config);
 	assert_int_equal(execconfig_load(&config, path, "{\"bild\": {}}", NULL, NULL, &err), KETTLE_EINVAL);
 	assert_non_null(strstr(err.message, "--settings: "));
