@@ -184,11 +184,7 @@ def as_documented(_):
 def main(tests, more=()):
     """Runs every test (or those that the command line names) in a folder of its own and prints TAP. more: those that only
     ./quickstart test --all runs."""
-    if sys.argv[1:]:
-        tests = [test for test in [*tests, *more] if test.__name__ in sys.argv[1:]]
-    else:
-        tests = sizes.part([*tests, *(more if sizes.EVERYTHING else ())])
-    tests = tests + [as_documented]
+    tests = sizes.chosen(tests, more) + [as_documented]
     print("1..%d" % len(tests))
     failed = 0
     for number, test in enumerate(tests, 1):

@@ -12,6 +12,7 @@ import tempfile
 import traceback
 
 import pythons
+import sizes
 
 HARNESS = pathlib.Path(os.environ.get("top_srcdir", pathlib.Path(__file__).parents[2])).resolve() / "tasks" / "harness"
 sys.dont_write_bytecode = True
@@ -52,8 +53,7 @@ def main(names):
     if sys.executable != pythons.boards() and "KETTLE_SAME_PYTHON" not in os.environ:
         os.environ["KETTLE_SAME_PYTHON"] = "1"
         os.execv(pythons.boards(), [pythons.boards(), "-B", *sys.argv])
-    tests = [value for name, value in names.items() if name.startswith("test_")]
-    tests = [test for test in tests if not sys.argv[1:] or test.__name__ in sys.argv[1:]]
+    tests = sizes.chosen([value for name, value in names.items() if name.startswith("test_")])
     print(f"1..{len(tests)}", flush=True)
     for number, test in enumerate(tests, 1):
         try:

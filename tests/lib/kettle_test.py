@@ -345,10 +345,7 @@ def main(tests, more=()):
     text = pathlib.Path(sys.argv[0]).read_text()
     lost = [name for name in re.findall(r"^def (test_\w+)", text, re.M) if len(re.findall(rf"\b{name}\b", text)) < 2]
     assert not lost or "globals()" in text, f"no list has {', '.join(lost)}"
-    if sys.argv[1:]:
-        tests = [test for test in [*tests, *more] if test.__name__ in sys.argv[1:]]
-    else:
-        tests = sizes.part([*tests, *(more if sizes.EVERYTHING else ())])
+    tests = sizes.chosen(tests, more)
     print(f"1..{len(tests)}\n# {pythons.named()}", flush=True)
     for number, test in enumerate(tests, 1):
         name = (test.__doc__ or test.__name__).strip().splitlines()[0]
