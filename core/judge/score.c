@@ -4,6 +4,7 @@
 
 #include "judge/score.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "base/base.h"
@@ -223,13 +224,12 @@ score_check_time(const json_t *result, size_t count, double wall_ns, struct kett
 		if (runs && (!number_parse(runs, &calls) || calls < 1 || calls != floor(calls)))
 			return kettle_fail(err, KETTLE_EINVAL, "its harness reported `%.64s` calls of benchmark %zu.", runs, i + 1);
 		if (mean && number_parse(mean, &each) && each > 0)
-			claimed += calls * each;
+			claimed = fmin(claimed + calls * each, DBL_MAX); /* "inf s" is no time that a reader can find */
 	}
 	if (wall_ns <= 0 || claimed <= wall_ns * CLOCKS_DIFFER)
 		return 0;
 	return kettle_fail(err, KETTLE_EINVAL,
 		"its harness reported calls that took %.3g s in total (for each benchmark its number of calls, or one, times "
-		"their "
-		"mean), but the whole run took %.3g s.",
+		"their mean), but the whole run took %.3g s.",
 		claimed / NS_PER_S, wall_ns / NS_PER_S);
 }

@@ -53,6 +53,11 @@ test_time_there_was(void **state)
 		if ((score_check_time(result, 1, reports[i].wall_ns, &err) == 0) != reports[i].possible)
 			fail_msg("report %zu: %s", i, err.message);
 	}
+	/* Together more than a number can be. */
+	AUTO_JSON json_t *most = json_pack("{s:s, s:s}", "benchmark.0.mean", "1e308", "benchmark.1.mean", "1e308");
+	struct kettle_error err = {0};
+	assert_int_equal(score_check_time(most, 2, 6e7, &err), KETTLE_EINVAL);
+	assert_null(strstr(err.message, "inf"));
 }
 
 static const struct CMUnitTest tests[] = {
