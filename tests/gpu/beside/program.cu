@@ -143,7 +143,8 @@ measurement::take(int kind, int links)
 	if (links > 0) {
 		spin<<<blocks, THREADS>>>(out, links, 1664525u);
 	} else {
-		copy<<<8 * blocks, THREADS>>>(reinterpret_cast<float4 *>(from), reinterpret_cast<float4 *>(from + COPIED), COPIED / sizeof(float4));
+		copy<<<8 * blocks, THREADS>>>(
+			reinterpret_cast<float4 *>(from), reinterpret_cast<float4 *>(from + COPIED), COPIED / sizeof(float4));
 	}
 	cudaEventRecord(last);
 	cudaError_t code = cudaDeviceSynchronize();

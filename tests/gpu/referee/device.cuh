@@ -69,7 +69,7 @@ load_driver()
 		quit(dlerror());
 #define LOAD(field, symbol) \
 	if (!(driver.field = reinterpret_cast<decltype(driver.field)>(dlsym(library, #symbol)))) \
-		quit("the driver has no " #symbol)
+	quit("the driver has no " #symbol)
 	LOAD(error_name, cuGetErrorName);
 	LOAD(granularity, cuMemGetAllocationGranularity);
 	LOAD(create, cuMemCreate);
@@ -274,7 +274,9 @@ count(const void *at, size_t size, uint64_t value)
 static std::string
 share_of(unsigned long long words, size_t size)
 {
-	return words == size / 8 ? "all" : words == 0 ? "none" : std::to_string(words) + " of " + std::to_string(size / 8) + " words";
+	return words == size / 8 ? "all"
+		   : words == 0      ? "none"
+							 : std::to_string(words) + " of " + std::to_string(size / 8) + " words";
 }
 
 // ---- Memory that has a descriptor ----
@@ -284,8 +286,7 @@ struct Mapped {
 	CUdeviceptr at;
 	size_t size;
 
-	void *
-	pointer() const
+	void *pointer() const
 	{
 		return reinterpret_cast<void *>(at);
 	}
@@ -327,7 +328,8 @@ export_fd(const Mapped &memory, int *fd)
 static CUresult
 import_fd(Mapped &memory, int fd)
 {
-	return driver.from_fd(&memory.handle, reinterpret_cast<void *>(static_cast<uintptr_t>(fd)), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+	return driver.from_fd(
+		&memory.handle, reinterpret_cast<void *>(static_cast<uintptr_t>(fd)), CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
 }
 
 // Reserves, maps and gives access to what a handle stands for, each step with its line.
@@ -380,7 +382,8 @@ say_returned(const std::string &key, size_t before)
 	size_t now;
 	while ((now = free_bytes()) + (4 << 20) < before && now_us() - began < 5e6)
 		usleep(1000);
-	say(key, (now + (4 << 20) < before ? std::to_string((before - now) >> 20) + " MiB are missing after " : "all is free after ") +
+	say(key, (now + (4 << 20) < before ? std::to_string((before - now) >> 20) + " MiB are missing after "
+									   : "all is free after ") +
 				 number((now_us() - began) / 1e3) + " ms");
 }
 

@@ -90,9 +90,9 @@ enum Work { NOTHING, KERNEL, TIMED }; // TIMED: a kernel of a given length betwe
 enum Mode { IDLE, SHORT, QUEUED, LONG, WIDE, RARE, COPIES };
 
 struct Shared {
-	alignas(64) std::atomic<uint32_t> go;   // the call that the child is to begin
-	alignas(64) std::atomic<uint32_t> done; // the call that it has finished
-	alignas(64) std::atomic<uint32_t> mode; // what it does until this changes
+	alignas(64) std::atomic<uint32_t> go;                // the call that the child is to begin
+	alignas(64) std::atomic<uint32_t> done;              // the call that it has finished
+	alignas(64) std::atomic<uint32_t> mode;              // what it does until this changes
 	alignas(64) double seen, finished, device_us, value; // of the last call, by the child's clock
 	Wake wake;
 	Work work;
@@ -116,11 +116,12 @@ make_shared()
 
 struct Kind {
 	const char *name;
-	int spaces;    // CLONE_NEW…
-	unsigned uid;  // 0: ours
+	int spaces;   // CLONE_NEW…
+	unsigned uid; // 0: ours
 };
 static const int SPACES = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
-static const Kind KINDS[] = {{"same", 0, 0}, {"spaces", SPACES, OTHER_UID}, {"userns", SPACES | CLONE_NEWUSER, OTHER_UID}};
+static const Kind KINDS[] = {
+	{"same", 0, 0}, {"spaces", SPACES, OTHER_UID}, {"userns", SPACES | CLONE_NEWUSER, OTHER_UID}};
 
 struct Child {
 	pid_t pid;
@@ -243,7 +244,8 @@ await_end(Child child, double seconds)
 			quit("a child did not end in " + number(seconds) + " s");
 		usleep(200);
 	}
-	children.erase(std::remove_if(children.begin(), children.end(), [&](const Child &one) { return one.pid == child.pid; }),
+	children.erase(
+		std::remove_if(children.begin(), children.end(), [&](const Child &one) { return one.pid == child.pid; }),
 		children.end());
 	close(child.socket);
 	return (now_us() - began) / 1e6;

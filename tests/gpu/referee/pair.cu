@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Says, as lines `key: value`, what two processes on one GPU can do with each other and to each other: pair PART KIND, where a KIND is
-// one of KINDS. The parent
-// stands for a referee, its child for a solver, which has another user, no new privileges and namespaces of its own.
+// Says, as lines `key: value`, what two processes on one GPU can do with each other and to each other: pair PART KIND,
+// where a KIND is one of KINDS. The parent stands for a referee, its child for a solver, which has another user, no new
+// privileges and namespaces of its own.
 #include <cuda_runtime.h>
 
 #include "device.cuh"
@@ -17,7 +17,9 @@ spaces_of_self()
 	char target[64];
 	for (const char *name : {"pid", "mnt", "net", "ipc", "uts", "user"}) {
 		ssize_t size = readlink((std::string("/proc/self/ns/") + name).c_str(), target, sizeof(target));
-		text += (size < 0 ? std::string(name) + ":" + strerror(errno) : std::string(target, static_cast<size_t>(size))) + " ";
+		text +=
+			(size < 0 ? std::string(name) + ":" + strerror(errno) : std::string(target, static_cast<size_t>(size))) +
+			" ";
 	}
 	return text;
 }
@@ -29,8 +31,9 @@ part_processes()
 		Child child = start(kind, [&kind](int socket) {
 			int fd = take_fd(socket);
 			bool wrote = write(fd, "b", 1) == 1;
-			say(std::string("processes.") + kind.name, "uid " + number(getuid()) + ", pid " + number(getpid()) + ", no_new_privs " +
-				number(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)) + ", " + spaces_of_self());
+			say(std::string("processes.") + kind.name,
+				"uid " + number(getuid()) + ", pid " + number(getpid()) + ", no_new_privs " +
+					number(prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0)) + ", " + spaces_of_self());
 			tell(socket, wrote ? 'd' : 'x');
 		});
 		if (child.pid < 0)
@@ -40,7 +43,8 @@ part_processes()
 		pass_fd(child.socket, fd);
 		expect(child.socket, 'd');
 		await_end(child, WAIT);
-		say(std::string("processes.") + kind.name + ".descriptor", pread(fd, &letter, 1, 0) == 1 && letter == 'b' ? "passed" : "not written");
+		say(std::string("processes.") + kind.name + ".descriptor",
+			pread(fd, &letter, 1, 0) == 1 && letter == 'b' ? "passed" : "not written");
 		close(fd);
 	}
 	say("processes.parent", "uid " + number(getuid()) + ", pid " + number(getpid()) + ", " + spaces_of_self());
@@ -185,7 +189,8 @@ part_handover()
 		batch.calls = batch.calls / 50 + 1;
 #endif
 		Times times = make_calls(batch, child.socket, 1.2);
-		if (batch.work == TIMED && batch.kernel_ns == 0) { // an empty call with events: what a call costs beside its events' time
+		/* An empty call with events: what a call costs beside its events' time. */
+		if (batch.work == TIMED && batch.kernel_ns == 0) {
 			std::vector<double> rest;
 			for (size_t i = 0; i < times.all.size(); i++)
 				rest.push_back(times.all[i] - times.device[i]);
@@ -225,7 +230,8 @@ import_memory(int socket, const std::string &key)
 	say(key + "writes after the exporter set read only", name_of(fill(memory.pointer(), SIZE, THIRD)));
 	tell(socket, 'w');
 	expect(socket, 'u');
-	say(key + "sees its words after the exporter dropped it", share_of(count(memory.pointer(), SIZE, THIRD).same, SIZE));
+	say(key + "sees its words after the exporter dropped it",
+		share_of(count(memory.pointer(), SIZE, THIRD).same, SIZE));
 	say(key + "writes after the exporter dropped it", name_of(fill(memory.pointer(), SIZE, FOURTH)));
 	tell(socket, 'w');
 	expect(socket, 'p');
@@ -277,7 +283,8 @@ share_with(Child child, const std::string &name)
 	say(key + "sees what the importer wrote then", share_of(count(memory.pointer(), SIZE, THIRD).same, SIZE));
 	size_t held = free_bytes();
 	drop_steps(key, memory);
-	say(key + "free after dropping it", std::to_string((static_cast<long>(free_bytes()) - static_cast<long>(held)) >> 20) + " MiB more");
+	say(key + "free after dropping it",
+		std::to_string((static_cast<long>(free_bytes()) - static_cast<long>(held)) >> 20) + " MiB more");
 	ask(child.socket, 'u', 'w');
 	ask(child.socket, 'p', 'w');
 	say(key + "importer ends in", number(await_end(child, WAIT) * 1e3) + " ms");
@@ -350,178 +357,7 @@ part_memory()
 	try_sizes();
 }
 
-// ---- alone: does a kernel notice that another context runs ----
-
-static const int SLICES = 64;
-
-struct Gap {
-	unsigned long long largest, least, count, lost;
-};
-struct Slice {
-	unsigned long long at, length;
-};
-
-// Reads the clock for ns; gaps above 20 us are counted, and the first block's are written down.
-__global__ void
-probe_kernel(uint64_t ns, Gap *gaps, Slice *slices)
-{
-	uint64_t began = device_ns(), last = began;
-	Gap mine = {0, ~0ull, 0, 0};
-	while (last - began < ns) {
-		uint64_t now = device_ns(), gap = now - last;
-		if (gap > mine.largest)
-			mine.largest = gap;
-		if (gap && gap < mine.least)
-			mine.least = gap;
-		if (gap > 20000) {
-			if (blockIdx.x == 0 && mine.count < SLICES) {
-				slices[mine.count].at = last - began;
-				slices[mine.count].length = gap;
-			}
-			mine.count++;
-			mine.lost += gap;
-		}
-		last = now;
-	}
-	gaps[blockIdx.x] = mine;
-}
-
-struct Probes {
-	std::vector<double> largest, host, length, between, count;
-	double least = 1e9;
-	int seen = 0;
-};
-
-static void
-probe_once(int blocks, uint64_t ns, Gap *gaps, Slice *slices, Probes &probes)
-{
-	std::vector<Gap> found(static_cast<size_t>(blocks));
-	Slice kept[SLICES];
-	double began = now_us();
-	probe_kernel<<<blocks, 1>>>(ns, gaps, slices);
-	MUST(cudaGetLastError());
-	MUST(cudaDeviceSynchronize());
-	probes.host.push_back(now_us() - began);
-	MUST(cudaMemcpy(found.data(), gaps, found.size() * sizeof(Gap), cudaMemcpyDeviceToHost));
-	MUST(cudaMemcpy(kept, slices, sizeof(kept), cudaMemcpyDeviceToHost));
-	double largest = 0;
-	for (const Gap &gap : found) {
-		largest = std::max(largest, static_cast<double>(gap.largest) / 1e3);
-		probes.least = std::min(probes.least, static_cast<double>(gap.least) / 1e3);
-	}
-	probes.largest.push_back(largest);
-	probes.count.push_back(static_cast<double>(found[0].count));
-	probes.seen += largest > 20;
-	double last = 0;
-	for (size_t i = 0; i < std::min<size_t>(found[0].count, SLICES); i++) {
-		probes.length.push_back(static_cast<double>(kept[i].length) / 1e3);
-		probes.between.push_back(static_cast<double>(kept[i].at) / 1e3 - last);
-		last = static_cast<double>(kept[i].at + kept[i].length) / 1e3;
-	}
-}
-
-static void
-say_probes(const std::string &state, double seconds)
-{
-	static Gap *gaps;
-	static Slice *slices;
-	static const int sms = attribute(cudaDevAttrMultiProcessorCount);
-	if (!gaps) {
-		MUST(cudaMalloc(reinterpret_cast<void **>(&gaps), static_cast<size_t>(sms) * sizeof(Gap)));
-		MUST(cudaMalloc(reinterpret_cast<void **>(&slices), SLICES * sizeof(Slice)));
-	}
-	for (int blocks : {1, sms}) {
-		Probes probes, ignored;
-		std::string key = "alone." + state + (blocks == 1 ? ", one SM." : ", every SM.");
-		probe_once(blocks, 3000000, gaps, slices, ignored);
-		for (double end = now_us() + seconds * 1e6; now_us() < end && probes.host.size() < 100;)
-			probe_once(blocks, 3000000, gaps, slices, probes);
-		say(key + "seen", std::to_string(probes.seen) + " of " + std::to_string(probes.host.size()));
-		say(key + "least step", number(probes.least));
-		say_quantiles(key + "largest gap", probes.largest);
-		say_quantiles(key + "gaps a probe", probes.count);
-		say_quantiles(key + "gap", probes.length);
-		say_quantiles(key + "between gaps", probes.between);
-		say_quantiles(key + "probe by the host", probes.host);
-	}
-}
-
-static void
-run_many(int blocks, int threads, uint64_t ns, int times)
-{
-	for (int i = 0; i < times; i++)
-		spin_kernel<<<blocks, threads>>>(ns);
-	MUST(cudaGetLastError());
-	MUST(cudaDeviceSynchronize());
-}
-
-static void
-do_mode(uint32_t mode, int sms, void *host, void *device)
-{
-	if (mode == SHORT)
-		run_many(1, 32, 10000, 1);
-	else if (mode == QUEUED)
-		run_many(1, 32, 10000, 64);
-	else if (mode == LONG)
-		run_many(1, 32, 20000000, 1);
-	else if (mode == WIDE)
-		run_many(2 * sms, 1024, 20000000, 1);
-	else if (mode == COPIES)
-		MUST(cudaMemcpy(device, host, 16 << 20, cudaMemcpyHostToDevice));
-	else if (mode == RARE)
-		run_many(1, 32, 10000, 1);
-	if (mode == RARE || mode == IDLE)
-		usleep(1000);
-}
-
-static void
-keep_busy(int socket)
-{
-	expect(socket, 'g', static_cast<int>(LIMIT));
-	device_open();
-	int sms = attribute(cudaDevAttrMultiProcessorCount);
-	void *host = nullptr, *device = nullptr;
-	MUST(cudaMallocHost(&host, 16 << 20));
-	MUST(cudaMalloc(&device, 16 << 20));
-	run_many(1, 32, 0, 1);
-	tell(socket, 'g');
-	for (uint32_t mode; (mode = shared->mode.load()) != STOP;) {
-		do_mode(mode, sms, host, device);
-		shared->done = mode;
-	}
-}
-
-static void
-part_alone()
-{
-	Child child = start_best(keep_busy);
-	device_open();
-	say_probes("no other context", 0.5);
-	ask(child.socket, 'g');
-	static const struct {
-		Mode mode;
-		const char *name;
-	} states[] = {{IDLE, "idle context"}, {SHORT, "kernels of 10 us"}, {QUEUED, "64 kernels of 10 us queued"},
-		{RARE, "a kernel of 10 us each ms"}, {LONG, "kernels of 20 ms"}, {WIDE, "kernels of 20 ms on every SM"}, {COPIES, "copies to the device"}};
-	for (auto &state : states) {
-		shared->done = STOP;
-		shared->mode = state.mode;
-		for (double end = now_us() + 3e6; shared->done != static_cast<uint32_t>(state.mode);)
-			if (now_us() > end)
-				quit(std::string("the other process does not begin: ") + state.name);
-		usleep(5000);
-		say_probes(state.name, 0.35);
-	}
-	shared->mode = QUEUED;
-	usleep(30000);
-	kill(child.pid, SIGSTOP);
-	usleep(20000);
-	say_probes("stopped process", 0.35);
-	kill(child.pid, SIGCONT);
-	shared->mode = STOP;
-	await_end(child, WAIT);
-	say_probes("after its end", 0.2);
-}
+#include "alone.cuh"
 
 // ---- faults: what the child's do to the parent ----
 
@@ -707,7 +543,8 @@ search_words(const std::string &key, bool by_handle)
 		found.some += one.some;
 	});
 	say(key, std::to_string(found.same) + " words of the pattern, " + std::to_string(found.some) + " words not 0 of " +
-				 std::to_string(chunks * (CHUNK / 8)) + " (" + std::to_string(2 * chunks) + " GiB, " + number((now_us() - began) / 1e3) + " ms)");
+				 std::to_string(chunks * (CHUNK / 8)) + " (" + std::to_string(2 * chunks) + " GiB, " +
+				 number((now_us() - began) / 1e3) + " ms)");
 }
 
 static void
@@ -716,8 +553,8 @@ part_remains()
 	static const struct {
 		const char *name;
 		bool by_handle, freed;
-	} cases[] = {{"cudaMalloc, freed", false, true}, {"cudaMalloc, killed", false, false}, {"handle, freed", true, true},
-		{"handle, killed", true, false}};
+	} cases[] = {{"cudaMalloc, freed", false, true}, {"cudaMalloc, killed", false, false},
+		{"handle, freed", true, true}, {"handle, killed", true, false}};
 	std::vector<Child> made;
 	for (auto &one : cases) {
 		bool by_handle = one.by_handle, freed = one.freed;
@@ -745,201 +582,12 @@ part_remains()
 		if (getrandom(&shared->pattern, 8, 0) != 8)
 			quit("no random words");
 		take_most(by_handle, [&](void *at) { MUST(fill(at, CHUNK, shared->pattern)); });
-		search_words(std::string("remains.own memory taken again, ") + (by_handle ? "by handle" : "by cudaMalloc"), by_handle);
+		search_words(
+			std::string("remains.own memory taken again, ") + (by_handle ? "by handle" : "by cudaMalloc"), by_handle);
 	}
 }
 
-// ---- cache: is what the child reads cold after the parent has written ----
-
-static const size_t BUFFER = 32 << 20, FLUSH = 256 << 20; // bytes; shared->bytes of the buffer are used
-static const int LOADS = 256; // of a block's chain
-
-// Each block follows a chain of loads of its own through the lines of the buffer, which holds zeros: clocks a load.
-__global__ void
-chase_kernel(const unsigned *words, unsigned lines, unsigned seed, unsigned *clocks)
-{
-	unsigned at = (blockIdx.x + 1) * 2654435761u + seed * 40503u;
-	long long began = clock64();
-	for (int i = 0; i < LOADS; i++) {
-		unsigned value;
-		asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(words + size_t{(at >> 8) % lines} * 32) : "memory");
-		at = at * 1664525u + 1013904223u + value;
-	}
-	clocks[blockIdx.x] = static_cast<unsigned>(clock64() - began) + (at == 1 ? 1 : 0);
-}
-
-__global__ void
-read_kernel(const uint4 *from, size_t count, unsigned *sink)
-{
-	unsigned sum = 0;
-	for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < count; i += size_t{gridDim.x} * blockDim.x) {
-		uint4 value;
-		asm volatile("ld.global.cg.v4.u32 {%0, %1, %2, %3}, [%4];"
-			: "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-			: "l"(from + i)
-			: "memory");
-		sum += value.x ^ value.y ^ value.z ^ value.w;
-	}
-	if (sum == 12345)
-		*sink = sum;
-}
-
-// As read_kernel, asking the cache to evict these lines last.
-__global__ void
-keep_kernel(const uint4 *from, size_t count, unsigned *sink)
-{
-	unsigned sum = 0;
-	uint64_t policy;
-	asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-	for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < count; i += size_t{gridDim.x} * blockDim.x) {
-		uint4 value;
-		asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
-			: "=r"(value.x), "=r"(value.y), "=r"(value.z), "=r"(value.w)
-			: "l"(from + i), "l"(policy)
-			: "memory");
-		sum += value.x ^ value.y ^ value.z ^ value.w;
-	}
-	if (sum == 12345)
-		*sink = sum;
-}
-
-struct Reader {
-	uint4 *buffer;
-	void *other;
-	unsigned *sink, seed;
-	int sms;
-	cudaStream_t stream;
-	cudaEvent_t from, to;
-};
-
-// Lines of the buffer stay in the cache's part that is set aside, where the device has one; no bytes: no longer.
-static void
-set_window(Reader &reader, size_t bytes)
-{
-	static bool said;
-	int most = attribute(cudaDevAttrMaxPersistingL2CacheSize), window = attribute(cudaDevAttrMaxAccessPolicyWindowSize);
-	cudaError_t limit = cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, bytes ? static_cast<size_t>(most) : 0);
-	cudaStreamAttrValue value = {};
-	value.accessPolicyWindow.base_ptr = reader.buffer;
-	value.accessPolicyWindow.num_bytes = std::min(bytes, static_cast<size_t>(window));
-	value.accessPolicyWindow.hitRatio = 1;
-	value.accessPolicyWindow.hitProp = bytes ? cudaAccessPropertyPersisting : cudaAccessPropertyNormal;
-	value.accessPolicyWindow.missProp = bytes ? cudaAccessPropertyStreaming : cudaAccessPropertyNormal;
-	cudaError_t set = cudaStreamSetAttribute(reader.stream, cudaStreamAttributeAccessPolicyWindow, &value);
-	if (!bytes)
-		cudaCtxResetPersistingL2Cache();
-	else if (!said)
-		say("cache.persisting", std::to_string(most >> 20) + " MiB, limit " + name_of(limit) + ", window " + name_of(set));
-	said = said || bytes;
-	cudaGetLastError();
-}
-
-static double
-chase(Reader &reader)
-{
-	std::vector<unsigned> clocks(static_cast<size_t>(reader.sms));
-	chase_kernel<<<reader.sms, 1, 0, reader.stream>>>(reinterpret_cast<unsigned *>(reader.buffer), static_cast<unsigned>(shared->bytes / 128), reader.seed++, reader.sink);
-	MUST(cudaGetLastError());
-	MUST(cudaStreamSynchronize(reader.stream));
-	MUST(cudaMemcpy(clocks.data(), reader.sink, clocks.size() * 4, cudaMemcpyDeviceToHost));
-	std::vector<double> each(clocks.begin(), clocks.end());
-	return median_of(each) / LOADS;
-}
-
-static double
-read_all(Reader &reader)
-{
-	float ms = 0;
-	MUST(cudaEventRecord(reader.from, reader.stream));
-	read_kernel<<<2 * reader.sms, 1024, 0, reader.stream>>>(reader.buffer, shared->bytes / 16, reader.sink);
-	MUST(cudaEventRecord(reader.to, reader.stream));
-	MUST(cudaStreamSynchronize(reader.stream));
-	MUST(cudaEventElapsedTime(&ms, reader.from, reader.to));
-	return ms * 1e3;
-}
-
-static void
-read_on_demand(int socket)
-{
-	Reader reader = {};
-	device_open();
-	reader.sms = attribute(cudaDevAttrMultiProcessorCount);
-	MUST(cudaMalloc(reinterpret_cast<void **>(&reader.buffer), BUFFER));
-	MUST(cudaMalloc(&reader.other, FLUSH));
-	MUST(cudaMalloc(reinterpret_cast<void **>(&reader.sink), static_cast<size_t>(reader.sms) * 4));
-	MUST(cudaStreamCreate(&reader.stream));
-	MUST(cudaEventCreate(&reader.from));
-	MUST(cudaEventCreate(&reader.to));
-	MUST(fill(reader.buffer, BUFFER, 0));
-	tell(socket, 'r');
-	for (char letter; (letter = hear(socket, static_cast<int>(LIMIT))) != 'q'; tell(socket, 'k')) {
-		if (letter == 'P' || letter == 'R')
-			set_window(reader, letter == 'P' ? shared->bytes : 0);
-		if (letter == 'w' || letter == 'P' || letter == 'p')
-			for (int i = 0; i < 2; i++)
-				if (letter == 'p')
-					keep_kernel<<<2 * reader.sms, 1024, 0, reader.stream>>>(reader.buffer, shared->bytes / 16, reader.sink);
-				else
-					read_kernel<<<2 * reader.sms, 1024, 0, reader.stream>>>(reader.buffer, shared->bytes / 16, reader.sink);
-		MUST(cudaGetLastError());
-		if (letter == 'f')
-			MUST(fill(reader.other, FLUSH, 1));
-		if (letter == 'c')
-			shared->value = chase(reader);
-		if (letter == 'r')
-			shared->value = read_all(reader);
-		MUST(cudaDeviceSynchronize());
-	}
-}
-
-// What is done before each measurement: letters for the child; '!': the parent writes 256 MiB, '.': it runs an empty kernel.
-static const struct {
-	const char *name, *steps;
-} CACHES[] = {{"warm", "w"}, {"flushed by itself", "wf"}, {"an empty kernel of the other between", "w."},
-	{"flushed by the other", "w!"}, {"kept by evict_last", "p"}, {"kept by evict_last, flushed by the other", "p!"},
-	{"kept by evict_last, flushed by itself", "pf"}, {"persisting window", "P"}, {"persisting window, flushed by the other", "P!"},
-	{"persisting window, flushed by itself", "Pf"}};
-
-static void
-measure_cache(int socket, const char *name, const char *steps, void *mine)
-{
-	std::vector<double> loads, reads;
-	std::string key = std::string("cache.") + std::to_string(shared->bytes >> 20) + " MiB " + name;
-	double end = now_us() + 4e5;
-	ask(socket, 'R', 'k');
-	for (int i = 0; i < 40 && now_us() < end; i++)
-		for (char measure : {'c', 'r'}) {
-			for (const char *letter = steps; *letter; letter++)
-				if (*letter == '!')
-					MUST(fill(mine, FLUSH, static_cast<uint64_t>(i)));
-				else if (*letter == '.')
-					run_kernel(0);
-				else
-					ask(socket, *letter, 'k');
-			ask(socket, measure, 'k');
-			(measure == 'c' ? loads : reads).push_back(shared->value);
-		}
-	say_quantiles(key + ", clocks a load", loads);
-	say_quantiles(key + ", read in us", reads);
-}
-
-static void
-part_cache()
-{
-	Child child = start_best(read_on_demand);
-	device_open();
-	void *mine = nullptr;
-	MUST(cudaMalloc(&mine, FLUSH));
-	say("cache.size", std::to_string(attribute(cudaDevAttrL2CacheSize) >> 20) + " MiB");
-	expect(child.socket, 'r');
-	for (size_t bytes : {BUFFER / 4, BUFFER}) {
-		shared->bytes = bytes;
-		for (auto &state : CACHES)
-			measure_cache(child.socket, state.name, state.steps, mine);
-	}
-	tell(child.socket, 'q');
-	await_end(child, WAIT);
-}
+#include "cache.cuh"
 
 // ---- host: can a kernel read the host's memory ----
 
@@ -969,7 +617,8 @@ part_host()
 	say("host.concurrent managed access", std::to_string(attribute(cudaDevAttrConcurrentManagedAccess)));
 	char value[16] = {};
 	int fd = open("/sys/module/nvidia_uvm/parameters/uvm_disable_hmm", O_RDONLY | O_CLOEXEC);
-	say("host.uvm_disable_hmm", fd >= 0 && read(fd, value, sizeof(value) - 1) > 0 ? std::string(value, strcspn(value, "\n")) : strerror(errno));
+	say("host.uvm_disable_hmm",
+		fd >= 0 && read(fd, value, sizeof(value) - 1) > 0 ? std::string(value, strcspn(value, "\n")) : strerror(errno));
 	ask(child.socket, 'g', 'd');
 	await_end(child, WAIT);
 }
@@ -979,9 +628,15 @@ part_host()
 static const struct {
 	const char *name;
 	void (*run)();
-} PARTS[] = {{"processes", part_processes}, {"handover", part_handover},
+} PARTS[] = {
+	{"processes", part_processes},
+	{"handover", part_handover},
 #ifndef STAND_IN
-	{"memory", part_memory}, {"alone", part_alone}, {"faults", part_faults}, {"remains", part_remains}, {"cache", part_cache},
+	{"memory", part_memory},
+	{"alone", part_alone},
+	{"faults", part_faults},
+	{"remains", part_remains},
+	{"cache", part_cache},
 	{"host", part_host},
 #endif
 };
@@ -1005,7 +660,8 @@ main(int argc, char **argv)
 			return 0;
 		}
 #ifdef STAND_IN
-	say("skip." + std::string(argc > 1 ? argv[1] : ""), "the stand-in has one process's memory and no clock of a device");
+	say("skip." + std::string(argc > 1 ? argv[1] : ""),
+		"the stand-in has one process's memory and no clock of a device");
 	return 0;
 #else
 	quit("no such part");

@@ -74,7 +74,8 @@ run_benchmarking(PopcornOutput &out, const std::vector<TestCase> &cases)
 			auto start = std::chrono::high_resolution_clock::now();
 			output_t output = custom_kernel(data);
 			cudaDeviceSynchronize();
-			double ns = std::chrono::duration<double, std::nano>(std::chrono::high_resolution_clock::now() - start).count();
+			double ns =
+				std::chrono::duration<double, std::nano>(std::chrono::high_resolution_clock::now() - start).count();
 			std::string message = check_implementation(data, output);
 			if (!message.empty()) {
 				out.log("benchmark.%zu.status: fail", i);

@@ -35,6 +35,7 @@ check_implementation(const input_t &data, const output_t &output)
 		return "the output has another size";
 	for (size_t i = 0; i < wanted.size(); i++)
 		if (!(fabsf(output[i] - wanted[i]) < 1e-4f))
-			return "mismatch at " + std::to_string(i) + ": " + std::to_string(output[i]) + ", not " + std::to_string(wanted[i]);
+			return "mismatch at " + std::to_string(i) + ": " + std::to_string(output[i]) + ", not " +
+				   std::to_string(wanted[i]);
 	return "";
 }

@@ -86,7 +86,8 @@ list_nodes(const char *folder, std::string &found, std::string &opened)
 			found += path + " ";
 		if (S_ISDIR(facts.st_mode) && path.size() < 40)
 			list_nodes(path.c_str(), found, opened);
-		if (S_ISCHR(facts.st_mode) && (path.find("nvidia") != std::string::npos || path.find("dri") != std::string::npos)) {
+		if (S_ISCHR(facts.st_mode) &&
+			(path.find("nvidia") != std::string::npos || path.find("dri") != std::string::npos)) {
 			int fd = open(path.c_str(), O_RDWR | O_CLOEXEC);
 			opened += path + "=" + (fd < 0 ? strerror(errno) : "opened") + " ";
 			if (fd >= 0)
@@ -205,7 +206,7 @@ look_at_rights()
 	say("nodes", nodes);
 	say("nodes-opened", opened);
 	say("uid", number(getuid()) + " " + line_of(status, "CapEff") + " " + line_of(status, "NoNewPrivs") + " " +
-					line_of(status, "Seccomp:"));
+				   line_of(status, "Seccomp:"));
 	say("cores", line_of(status, "Cpus_allowed_list"));
 	for (char **entry = environ; *entry; entry++)
 		names += std::string(*entry).substr(0, strcspn(*entry, "=")) + " ";
@@ -262,7 +263,8 @@ look_at_memory()
 	bool fine = cuda("context", cudaFree(nullptr), began);
 	began = now_ms();
 	fine = cuda("mem-get-info", cudaMemGetInfo(&unused, &all), began) && fine;
-	say("memory", number(static_cast<double>(unused >> 20)) + " of " + number(static_cast<double>(all >> 20)) + " MiB are free");
+	say("memory",
+		number(static_cast<double>(unused >> 20)) + " of " + number(static_cast<double>(all >> 20)) + " MiB are free");
 	return fine;
 }
 
@@ -277,12 +279,14 @@ run_once(int size)
 	double began = now_ms();
 	fine = cuda("malloc", cudaMalloc(reinterpret_cast<void **>(&device), size * sizeof(float)), began) && fine;
 	began = now_ms();
-	fine = cuda("copy-in", cudaMemcpy(device, host.data(), size * sizeof(float), cudaMemcpyHostToDevice), began) && fine;
+	fine =
+		cuda("copy-in", cudaMemcpy(device, host.data(), size * sizeof(float), cudaMemcpyHostToDevice), began) && fine;
 	began = now_ms();
 	run_kernel(device, size);
 	fine = cuda("launch", cudaGetLastError(), began) && cuda("first-kernel", cudaDeviceSynchronize(), began) && fine;
 	began = now_ms();
-	fine = cuda("copy-out", cudaMemcpy(host.data(), device, size * sizeof(float), cudaMemcpyDeviceToHost), began) && fine;
+	fine =
+		cuda("copy-out", cudaMemcpy(host.data(), device, size * sizeof(float), cudaMemcpyDeviceToHost), began) && fine;
 	int wrong = 0;
 	for (int i = 0; i < size; i++)
 		wrong += host[i] != 2 * static_cast<float>(i % 1000);
