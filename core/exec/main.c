@@ -27,7 +27,8 @@
 	X("progress", "FILE", 'p', "with --sealed: the file to which the names of events are appended") \
 	X("run", "ID", 'i', "with --sealed: a text to copy into the result") \
 	X("config", "FILE", 'c', "configuration file (default: ~/.config/kettle/exec.yml, then the system's)") \
-	X("settings", "JSON", 'e', "settings in the format of exec.yml; each key overrides the file's") \
+	X("settings", "JSON", 'e', \
+		"settings in the format of exec.yml; each key overrides the file's, extra_paths adds to it") \
 	X("state", "DIR", 't', "folder for the build cache and the spool") \
 	X("level", "LEVEL", 'l', "minimum sandbox level: full, reduced or off") \
 	X("version", NULL, 'v', "print the version and exit") \

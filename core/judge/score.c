@@ -224,7 +224,7 @@ score_check_time(const json_t *result, size_t count, double wall_ns, struct kett
 		if (runs && (!number_parse(runs, &calls) || calls < 1 || calls != floor(calls)))
 			return kettle_fail(err, KETTLE_EINVAL, "its harness reported `%.64s` calls of benchmark %zu.", runs, i + 1);
 		if (mean && number_parse(mean, &each) && each > 0)
-			claimed = fmin(claimed + calls * each, DBL_MAX); /* "inf s" is no time that a reader can find */
+			claimed = fmin(claimed + calls * each, DBL_MAX); /* never infinite, as it is printed */
 	}
 	if (wall_ns <= 0 || claimed <= wall_ns * CLOCKS_DIFFER)
 		return 0;

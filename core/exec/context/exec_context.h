@@ -35,7 +35,7 @@ struct exec_context {
 	unsigned protections; /* protections that this machine offers */
 	json_t *plan_schema;
 	json_t *facts;  /* machine_describe */
-	json_t *gpus;   /* the newest reading of all GPUs (gpu_read); NULL: there are none */
+	json_t *gpus;   /* the newest reading of all GPUs (gpu_read_or_explain); NULL: no driver is expected */
 	bool gpus_used; /* jobs held devices when that reading began */
 	json_t *idle;   /* UUID → bytes of its memory in use when it is idle */
 	struct toolchain *toolchain;

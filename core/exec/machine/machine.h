@@ -75,8 +75,8 @@ struct execconfig {
 /*
  * Reads `path` (NULL: $XDG_CONFIG_HOME/kettle/exec.yml, else the system's kettle/exec.yml, else defaults). The keys of
  * `settings`, JSON text with the file's keys (or NULL), replace those of the file, but extra_paths are the paths of
- * both. `state` and `level`, from the command line (or NULL), win over both. Makes no folders. Close the result with execconfig_close, also after a
- * failure.
+ * both. `state` and `level`, from the command line (or NULL), win over both. Makes no folders. Close the result with
+ * execconfig_close, also after a failure.
  */
 int execconfig_load(struct execconfig *ret_config, const char *path, const char *settings, const char *state,
 	const char *level, struct kettle_error *err);

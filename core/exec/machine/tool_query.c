@@ -2,8 +2,8 @@
 /* Queries the machine's tools: starts several at once and reads their output. */
 /*
  * Theory of operation. posix_spawn starts every command with /dev/null as its input, a pipe as its stdout or stderr, and
- * /dev/null as the other one, or a second pipe. One poll loop drains the pipes until all are closed or the time is over.
- * Then each child is killed (harmless after its end) and reaped by its pid.
+ * /dev/null as the other one, or a second pipe. One poll loop drains the pipes until all outputs are closed or the time is
+ * over. Each child is reaped by its pid, one that has not ended by then after it is killed.
  */
 #include <config.h>
 
@@ -17,12 +17,15 @@
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
 #include "base/utf8.h"
 
 #define COMMAND_CHUNK 4096
+#define MOST_CHUNKS 16 /* of an explanation at the end: what a pipe holds */
+#define REAP_LOOK_NS 200000
 
 extern char **environ;
 
@@ -102,14 +105,17 @@ query_take(struct command *command, bool output)
 	}
 }
 
-/* Takes what is there. Returns how many pipes are still open. */
+/*
+ * Takes what is there. Returns how many outputs are still open: an explanation is not waited for, since what a command has
+ * left running may hold its stderr.
+ */
 static size_t
 drain(struct command *commands, size_t count, struct pollfd *polls, int timeout_ms)
 {
 	size_t open = 0;
 	for (size_t i = 0; i < 2 * count; i++) {
 		polls[i] = (struct pollfd){.fd = commands[i / 2].fds[i % 2], .events = POLLIN};
-		open += polls[i].fd >= 0;
+		open += i % 2 == 0 && polls[i].fd >= 0;
 	}
 	if (open == 0 || poll(polls, (nfds_t)(2 * count), timeout_ms) <= 0)
 		return open;
@@ -119,29 +125,28 @@ drain(struct command *commands, size_t count, struct pollfd *polls, int timeout_
 	return open;
 }
 
-/* Reaps a child; does not wait for a process that hangs in a driver and cannot be killed. */
+/* Reaps a child that ends until then (CLOCK_MONOTONIC); a process that hangs in a driver may not even be killed. */
 static bool
-reap(pid_t pid, bool late, int *ret_status)
+reap(pid_t pid, uint64_t until_ns, int *ret_status)
 {
-	uint64_t limit = time_monotonic_ns() + COMMAND_REAP_MS * UINT64_C(1000000);
 	for (;;) {
-		pid_t ended = waitpid(pid, ret_status, late ? WNOHANG : 0);
+		pid_t ended = waitpid(pid, ret_status, WNOHANG);
 		if (ended == pid)
 			return true;
-		if (ended < 0 && errno != EINTR)
+		if ((ended < 0 && errno != EINTR) || time_monotonic_ns() > until_ns)
 			return false;
-		if (late && time_monotonic_ns() > limit)
-			return false;
-		if (late)
-			(void)poll(NULL, 0, 1);
+		(void)nanosleep(&(struct timespec){.tv_nsec = REAP_LOOK_NS}, NULL);
 	}
 }
 
-/* Keeps the last line that has more than blanks. */
+/* Keeps the last line of the explanation that has more than blanks. */
 static void
 keep_last_line(struct command *command)
 {
 	struct buf *said = &command->said;
+	for (int i = 0; i < MOST_CHUNKS && poll(&(struct pollfd){.fd = command->fds[1], .events = POLLIN}, 1, 0) > 0; i++)
+		query_take(command, false);
+	close_fd(&command->fds[1]);
 	while (said->len > 0 && isspace((unsigned char)said->data[said->len - 1]))
 		said->len--;
 	size_t begin = said->len;
@@ -156,17 +161,19 @@ keep_last_line(struct command *command)
 }
 
 static void
-query_end(struct command *command, bool late)
+query_end(struct command *command, uint64_t until_ns)
 {
 	int status = -1;
 	close_fd(&command->fds[0]);
-	close_fd(&command->fds[1]);
+	bool ended = command->pid > 0 && reap(command->pid, until_ns, &status), killed = command->pid > 0 && !ended;
+	if (killed) {
+		(void)kill(command->pid, SIGKILL);
+		ended = reap(command->pid, time_monotonic_ns() + COMMAND_REAP_MS * UINT64_C(1000000), &status);
+	}
 	keep_last_line(command);
 	if (command->pid <= 0)
 		return;
-	if (late)
-		(void)kill(command->pid, SIGKILL);
-	if (!reap(command->pid, late, &status) || (late && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)) {
+	if (!ended || (killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)) {
 		command->end = COMMAND_KILLED;
 		return;
 	}
@@ -196,9 +203,8 @@ tool_query_run(struct command *commands, size_t count, const atomic_bool *stop)
 		if (drain(commands, count, polls, stop && left > COMMAND_LOOK_MS ? COMMAND_LOOK_MS : left) == 0)
 			break;
 	}
-	bool late = time_monotonic_ns() >= limit || must_stop(stop);
 	for (size_t i = 0; i < count; i++)
-		query_end(&commands[i], late);
+		query_end(&commands[i], must_stop(stop) ? 0 : limit);
 }
 
 const char *
