@@ -34,7 +34,6 @@ from binascii import b2a_base64
 from select import POLLHUP, poll
 from signal import SIG_DFL, SIGKILL, signal
 from struct import unpack, unpack_from
-from time import time_ns
 
 import eval as judge
 import exchange
@@ -57,29 +56,30 @@ def raised(error):
     return f"custom_kernel raised {described(error)}"
 
 
-def compiled_since(then):
-    """How many files compilers have left since that time, as the clock of files has it."""
-    count = 0
+def compiled():
+    """The files that compilers have left, with the time of the last change: that tells little of when, as its clock is coarse."""
+    found = {}
     for folder, below, files in os.walk(CACHE):
         below[:] = [name for name in below if name != "locks"]
         for file in files:
+            path = os.path.join(folder, file)
             try:
-                count += os.lstat(os.path.join(folder, file)).st_ctime_ns > then
+                found[path] = os.lstat(path).st_ctime_ns
             except OSError:
                 pass
-    return count
+    return found
 
 
 class Facts:
     """What `facts` tells: libraries that are loaded, and how many files compilers have left since it last told."""
 
     def __init__(self):
-        self._then = time_ns()
+        self._compiled = compiled()
 
     def text(self):
-        names, count = " ".join(name for name in WATCHED if name in sys.modules), compiled_since(self._then)
-        self._then = time_ns()
-        return f"{names}\t{count}"
+        names, before = " ".join(name for name in WATCHED if name in sys.modules), self._compiled
+        self._compiled = compiled()
+        return f"{names}\t{len(self._compiled.items() - before.items())}"
 
 
 def built():
