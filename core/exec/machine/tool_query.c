@@ -16,8 +16,8 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -25,7 +25,6 @@
 
 #define COMMAND_CHUNK 4096
 #define MOST_CHUNKS 16 /* of an explanation at the end: what a pipe holds */
-#define REAP_LOOK_NS 200000
 
 extern char **environ;
 
@@ -129,13 +128,17 @@ drain(struct command *commands, size_t count, struct pollfd *polls, int timeout_
 static bool
 reap(pid_t pid, uint64_t until_ns, int *ret_status)
 {
+	AUTO_FD int end = (int)syscall(SYS_pidfd_open, pid, 0);
 	for (;;) {
 		pid_t ended = waitpid(pid, ret_status, WNOHANG);
 		if (ended == pid)
 			return true;
-		if ((ended < 0 && errno != EINTR) || time_monotonic_ns() > until_ns)
+		uint64_t now = time_monotonic_ns();
+		if ((ended < 0 && errno != EINTR) || now > until_ns)
 			return false;
-		(void)nanosleep(&(struct timespec){.tv_nsec = REAP_LOOK_NS}, NULL);
+		/* Where there is no pidfd, it is looked at each millisecond. */
+		(void)poll(
+			&(struct pollfd){.fd = end, .events = POLLIN}, 1, end >= 0 ? (int)((until_ns - now) / 1000000) + 1 : 1);
 	}
 }
 
